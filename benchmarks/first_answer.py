@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a newcomer waits for: import, and the first answer in a fresh process, the first time and later.
+"""The first waiting times of a user: import, and the first answer in a fresh process, the first time and later.
 
 ``python -m benchmarks.first_answer`` prints the table, and what is imported for the example of the README.
 """

@@ -40,7 +40,7 @@ MOST_SIMULATED, SPAN = 6000, 0.1
 """Largest number of constraints of systems that are simulated, and for how many seconds."""
 
 LEAST_REPEATS, MOST_REPEATS, REPEATED = 3, 1000, 1.0
-"""How often an action is repeated, at least and at most, and for how many seconds."""
+"""Least and largest number of repetitions of an action, and the seconds for which it is repeated."""
 
 DATA = Path(__file__).parent / "large.json"
 DOCS = Path(__file__).parents[1] / "docs"

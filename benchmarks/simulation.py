@@ -92,7 +92,7 @@ def whole_run(links: int, *, by_jax: bool = False) -> Cost:
 
 
 def whole_derivative(links: int) -> Cost:
-    """How the end of such a motion changes with gravity, backwards through a flow.
+    """Return the derivative of the end of such a motion, as it changes with gravity, backwards through a flow.
 
     A chain that starts at rest moves as another one does under another gravity, only at another pace: q is a function
     of t √g. So q changes with g as t q̇ / 2g, which the error is against.
@@ -117,7 +117,7 @@ def whole_derivative(links: int) -> Cost:
 
 
 def building() -> str:
-    """How long a large system takes to build: symbols, derivatives, shared subexpressions."""
+    """Return the time in which a large system is built: symbols, derivatives, shared subexpressions."""
     rows = []
     for links in (2, 20):
         system = chain(links)

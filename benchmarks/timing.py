@@ -36,7 +36,7 @@ def best(action: Callable[[], Any], repeats: int = 7) -> float:
 
 
 def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    """How long an action takes, in seconds, and what comes of it."""
+    """Return the time of an action in seconds, and its result."""
     began = time.perf_counter()
     found = action()
     return time.perf_counter() - began, found

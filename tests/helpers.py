@@ -1,4 +1,4 @@
-"""What the tests share: every formulation and drift cure once, and problems built by property."""
+"""Parts that tests share: every formulation and drift cure once, and problems built by property."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.chains import chain as chain
 from benchmarks.chains import chain_state as chain_state
 
 import dalembert as da
+from dalembert.files.run_settings import FORMULATIONS
 from dalembert.gallery.themes import THEMES
 from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path_outputs import outputs_at
@@ -20,14 +21,7 @@ from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lowering.build import build
 from dalembert.settings import method_of
 
-ALL_FORMULATIONS = (
-    da.Factored(),
-    da.PseudoInverse(),
-    da.ExtendedDAlembert(),
-    da.StackedLeastSquares(),
-    da.Multipliers(),
-    da.SingularMass(),
-)
+ALL_FORMULATIONS = tuple(formulation() for formulation in FORMULATIONS.values())
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
 
 
@@ -118,7 +112,7 @@ def accelerations_and_forces(
     formulation: object,
     drift: object = None,
 ) -> dict[str, np.ndarray]:
-    """What a simulation computes at k given states (k, n): in machine code or by NumPy wherever these serve."""
+    """Return the values of a simulation at k given states (k, n): in machine code or by NumPy wherever these serve."""
     dynamics, method = build(system), method_of(formulation, drift, None, 1e-9, 1e-11, None, 1)
     p = tuple(parameters[name] for name in dynamics.parameters)
     states = np.concatenate([q, qd], axis=1)

@@ -20,7 +20,7 @@ from dalembert.lazy_jax import jax, jnp
 jnp.zeros
 print(jax.config.jax_compilation_cache_dir)
 """
-"""What any call of the library does that needs JAX."""
+"""A call that compiles a program of JAX, as any of the library does that needs it."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What objects look like in a terminal and in a notebook: short, escaped, and readable without matplotlib."""
+"""Texts of objects in a terminal and in a notebook: short, escaped, and readable without matplotlib."""
 
 import inspect
 import re

@@ -28,7 +28,7 @@ WRONG, FAR_OFF = 1e-9, 1e-2
 
 
 def rows_of(who: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]]:
-    """What a worker prints, for so long at most."""
+    """Return the output of a worker, within a time limit."""
     command = [sys.executable, "-m", "benchmarks.gpu.worker", who, *(["rehearse"] if rehearse else [])]
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONUNBUFFERED": "1"}
     worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every row of the table is compared with: the same steps in NumPy, and a converged motion."""
+"""The reference of every row of the table: the same steps in NumPy, and a converged motion."""
 
 from __future__ import annotations
 

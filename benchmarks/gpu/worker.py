@@ -43,7 +43,7 @@ def best(run: Callable[[], Any], repeats: int = 3) -> tuple[Any, float]:
 
 
 def row(problem: Problem, q: Any, qd: Any, seconds: float, **more: Any) -> dict[str, Any]:
-    """What the table needs: how long, and the ends of the members that are checked."""
+    """Return the entries of the table: the time, and the ends of the members that are checked."""
     some = list(checked(q.shape[1]))
     ends = [[np.asarray(x[:, i], float).tolist() for x in (q, qd)] for i in some]
     values = {"problem": problem.name, "members": q.shape[1], "steps": problem.steps, "seconds": seconds}

@@ -24,7 +24,7 @@ from benchmarks.peers.problems import CannotError, problem
 
 
 class Peer(NamedTuple):
-    """How a program is called in tables, and where it is."""
+    """The name of a program in tables, and its module."""
 
     title: str
     module: str
@@ -38,7 +38,7 @@ ENOUGH = 0.3
 
 
 def measured_by(peer: Peer, name: str, limit: float) -> dict[str, Any]:
-    """What one program tells of one problem, in a process of its own, until its time is up."""
+    """Return the results of one program for one problem, in a process of its own, until its time is up."""
     command = [sys.executable, "-m", "benchmarks.peers.measure", peer.module, peer.function, name]
     paths = os.pathsep.join(filter(None, (str(ROOT / "src"), os.environ.get("PYTHONPATH"))))
     single = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -62,7 +62,7 @@ class Problem:
 
     @cached_property
     def applied_force(self) -> list[Any]:
-        """What Lagrange's equations leave on the right side: ∂(T − V)/∂q − (∂²T/∂q̇∂q) q̇."""
+        """Return the right side of Lagrange's equations: ∂(T − V)/∂q − (∂²T/∂q̇∂q) q̇."""
         slopes = [sp.diff(self.kinetic, v) for v in self.v]
         return [
             sp.diff(self.kinetic - self.potential, q) - self._along(slope)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a reader of the papers writes: q̈ = a + M^(-1/2) (A M^(-1/2))⁺ (b − A a) in NumPy, under SciPy's integrators."""
+"""The program of a reader of the papers: q̈ = a + M^(-1/2) (A M^(-1/2))⁺ (b − A a) by NumPy, integrated by SciPy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lambdified(problem: Problem) -> Any:
 
 
 def solved(problem: Problem, rates: Any, method: str, rtol: float) -> np.ndarray:
-    """What is seen at the end, by one of SciPy's integrators."""
+    """Return the measured quantity at the end, by one of SciPy's integrators."""
     found = solve_ivp(rates, (0, problem.end), problem.y0, method=method, rtol=rtol, atol=rtol / 100)
     if not found.success:
         raise RuntimeError(found.message)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How the cost grows: with the size of a system, and with the number of members of an ensemble."""
+"""Growth of the cost: with the size of a system, and with the number of members of an ensemble."""

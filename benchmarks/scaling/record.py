@@ -15,7 +15,7 @@ from typing import Any
 DATA = Path(__file__).parents[1] / "data" / "scaling.json"
 
 LOAD = os.getloadavg()[0]
-"""How busy the machine was with other things before anything was measured."""
+"""The load of the machine by other processes before anything was measured."""
 
 Row = dict[str, Any]
 

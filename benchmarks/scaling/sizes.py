@@ -41,7 +41,7 @@ def simulations() -> list[Row]:
 
 
 def derivatives() -> list[Row]:
-    """How the end of that motion changes with a parameter, backwards, and the first time from the symbols on."""
+    """Return the derivative of the end of that motion by a parameter, backwards, the first time from the symbols on."""
     simulation.whole_derivative(1)
     return _measured("JAX", simulation.whole_derivative, DERIVATIVE_LINKS)
 

@@ -151,7 +151,7 @@ if TYPE_CHECKING:
     from dalembert.periodic import periodic_motion as periodic_motion
     from dalembert.periodic import transition_matrix as transition_matrix
     from dalembert.report.derivation import Derivation as Derivation
-    from dalembert.report.derivation import derive as derive
+    from dalembert.report.derive import derive as derive
     from dalembert.reproduction import reproduce as reproduce
     from dalembert.stored_run import simulate_to_store as simulate_to_store
     from dalembert.variational import Vakonomic as Vakonomic
@@ -233,7 +233,8 @@ _MODULES = {
     "model.term_groups": "AppliedForce MassEntries",
     "model.uncertainty": "AdaptiveBound BoundedUncertainty",
     "periodic": "PeriodicMotion periodic_motion transition_matrix",
-    "report.derivation": "Derivation derive",
+    "report.derivation": "Derivation",
+    "report.derive": "derive",
     "reproduction": "reproduce",
     "stored_run": "simulate_to_store",
     "variational": "Vakonomic vakonomic",

@@ -69,10 +69,10 @@ class Root(NamedTuple):
     slow: bool
 
 
-def root(equations: Equations, start: Floats, units: Any = None, *, patience: int = 20) -> Root | None:
+def root(equations: Equations, start: Floats, units: Any = None, *, most_stalled: int = 20) -> Root | None:
     """Find a solution by Gauss–Newton steps of bounded length from the start; return None if there is none.
 
-    The steps are the shortest in the coordinates' ``units`` (n,). The search ends after ``patience`` iterations without
+    The steps are the shortest in the coordinates' ``units`` (n,). The search ends after ``most_stalled`` steps without
     progress. Towards a solution with a vanishing gradient each step halves the distance, which is slow but progress.
     """
     first = own_scale(start)
@@ -80,7 +80,7 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
     x = before = start
     lengths = [np.inf]
     miss, slope = equations(x)
-    best, waiting, farthest = np.inf, 0, None
+    best, stalled, farthest = np.inf, 0, None
     for _ in range(MOST):
         if not _computable(miss, slope):
             return None
@@ -98,10 +98,10 @@ def root(equations: Equations, start: Floats, units: Any = None, *, patience: in
             break  # a stationary point that is no solution
         # steps cut to the longest length approach a distant solution without a smaller residual
         travelling = np.linalg.norm(step) > LONGEST_STEP
-        waiting = 0 if travelling or off < 0.95 * best else waiting + 1
+        stalled = 0 if travelling or off < 0.95 * best else stalled + 1
         best = min(best, off)
         step = step / max(1.0, float(np.linalg.norm(step)) / LONGEST_STEP)
-        if waiting > patience or (np.abs(x) > farthest).any():
+        if stalled > most_stalled or (np.abs(x) > farthest).any():
             break
         before, (x, miss, slope) = x, _next(equations, x, scale * step)
         lengths.append(float(np.linalg.norm(step)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.factored import Factored, checked_formulation
+from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
@@ -49,7 +49,7 @@ def _prepared(
 
 def is_default(formulation: Any) -> bool:
     """Return whether a formulation is the one of large systems."""
-    return isinstance(checked_formulation(formulation), Factored)
+    return checked_formulation(formulation).uses_engine
 
 
 def supports(method: Method, control: Any) -> bool:

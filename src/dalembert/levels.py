@@ -19,7 +19,7 @@ STATE_LEVELS: tuple[Level, ...] = ("position", "velocity")
 
 def level_numbers(levels: Sequence[str]) -> NDArray[np.int64]:
     """Return the index of each constraint's level in ``LEVELS``: rows of low levels are selected first."""
-    return np.array([("position", "velocity", "acceleration").index(level) for level in levels], np.int64)
+    return np.array([LEVELS.index(level) for level in levels], np.int64)  # pyright: ignore[reportArgumentType]
 
 
 def rows_at(levels: Sequence[str], level: str) -> NDArray[np.bool_]:

@@ -2,8 +2,9 @@
 """Rank, null spaces and independent rows of constraint matrices.
 
 Rows are scaled to unit length first, so that the scale in which a constraint is written does not matter. Columns must
-be scaled by the caller: in coordinates of very different units all rows seem dependent. ``orthonormal_basis`` and
-``padded_null_space`` take NumPy or JAX arrays, the other functions NumPy arrays.
+be scaled by the caller: in coordinates of very different units all rows seem dependent. ``orthonormal_basis``,
+``range_basis``, ``padded_null_space``, ``shares_outside`` and ``are_determined`` take NumPy or JAX arrays, the other
+functions NumPy arrays.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dalembert.tolerances import (
     SHARE_TOLERANCE,
     SOLVED_CONSISTENCY_TOLERANCE,
     SOLVED_RANK_TOLERANCE,
+    UNIQUE_SHARE,
 )
 
 if TYPE_CHECKING:
@@ -112,13 +114,22 @@ def row_norms(rows: Array) -> Array:
     return xp.where(squared > 0, xp.sqrt(xp.where(squared > 0, squared, 1.0)), 0.0)
 
 
+def range_basis(basis: Basis) -> Array:
+    """Return an orthonormal basis (k, m) of the range of the unit rows, from their basis; zero rows beyond the rank."""
+    # coefficients of the unit rows in the basis: their row space is the range
+    return orthonormal_basis(basis.vectors @ basis.unit.T).vectors
+
+
 def padded_null_space(B: Array, tolerance: float = RANK_TOLERANCE) -> Array:
-    """Return an orthonormal basis of null(B) as n columns, zero beyond its dimension: a fixed shape for tracing."""
-    xp, n = namespace_of(B), B.shape[1]
+    """Return an orthonormal basis of null(B) as n columns, zero beyond its dimension: a fixed shape for tracing.
+
+    B (..., m, n) may be a batch of matrices.
+    """
+    xp, n = namespace_of(B), B.shape[-1]
     _, values, rows = svd(B, full_matrices=True)
-    padded = xp.concatenate([values, xp.zeros(n - len(values))])
-    in_null = padded <= tolerance * xp.max(padded, initial=0.0)
-    return xp.where(in_null[:, None], rows, 0.0).T
+    padded = xp.concatenate([values, xp.zeros((*B.shape[:-2], n - values.shape[-1]))], axis=-1)
+    in_null = padded <= tolerance * xp.max(padded, axis=-1, keepdims=True, initial=0.0)
+    return xp.swapaxes(xp.where(in_null[..., None], rows, 0.0), -1, -2)
 
 
 def unit_rows(A: Floats, b: Floats | None = None) -> tuple[Floats, Floats]:
@@ -139,6 +150,11 @@ def null_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
     return rows[_count(values, tolerance) :]
 
 
+def null_spaces(A: Floats, dimension: int) -> Floats:
+    """Return orthonormal bases (k, n, dimension) of the null spaces of k matrices A (k, m, n), all of one dimension."""
+    return np.linalg.svd(A)[2][:, A.shape[2] - dimension :].swapaxes(1, 2)
+
+
 def row_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
     """Return an orthonormal basis (k, n) of the row space of A."""
     _, values, rows = np.linalg.svd(A, full_matrices=False)
@@ -146,11 +162,28 @@ def row_space(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
 
 
 def dependence_shares(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
-    """Return the share (m,) of each row in the linear dependencies of the unit rows; zero if it is in none.
+    """Return the share (m,) of each row in the linear dependencies of the unit rows; zero if there are none.
 
     It is the length of the projection of the row's unit vector onto the null space of Aᵀ.
     """
-    return np.linalg.norm(null_space(unit_rows(A)[0].T, tolerance), axis=0)
+    # as in ``independent_rows``, so that the rank is the same in both
+    basis: Any = orthonormal_basis(np.asarray(A, float), np.arange(len(A)), tolerance)  # pyright: ignore
+    return np.zeros(len(A)) if basis.keep.all() else shares_outside(range_basis(basis))
+
+
+def shares_outside(vectors: Any) -> Any:
+    """Return the length (m,) of the part of each unit vector outside the span of orthonormal rows (k, m)."""
+    # not √(1 − Σ vᵢ²), which has half the digits where the part is small
+    return row_norms(namespace_of(vectors).eye(vectors.shape[1]) - vectors.T @ vectors)
+
+
+def are_determined(shares: Any) -> Any:
+    """Return which entries of λ the force Aᵀλ determines, from their shares in the dependencies of the unit rows.
+
+    This is the only place where the question is decided. The shares are lengths of projections onto the null space of
+    Aᵀ, or entries of null vectors whose largest entry is about one.
+    """
+    return shares <= UNIQUE_SHARE
 
 
 def sparse_null_space(A: Floats, tolerance: float = SOLVED_RANK_TOLERANCE) -> Floats:
@@ -237,9 +270,7 @@ def rank_gap(A: Floats) -> float:
 
 def determined(A: Floats) -> tuple[bool, ...]:
     """Return whether each multiplier is unique: that of a row outside all linear dependencies."""
-    found = dependencies(A)
-    shared = {*found, *(k for parts in found.values() for k in parts)}
-    return tuple(i not in shared for i in range(len(A)))
+    return tuple(are_determined(dependence_shares(A, SOLVED_RANK_TOLERANCE)).tolist())
 
 
 def contradictions(A: Floats, b: Floats, sizes: Floats, units: Floats | float = 1.0) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
 from dalembert.live.experiment import Experiment, require_live, require_sliding
-from dalembert.live.html import checked_target, write_live_page
+from dalembert.live.html import write_live_page
 from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.layout import layout_of, scene_of_layout
@@ -26,6 +26,7 @@ from dalembert.mechanisms.visited_states import VisitedStates
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import AnySystem, method_of, prepared
+from dalembert.target_path import target_path
 from dalembert.verbs import simulate
 
 ROOM_FOR_OTHER_MOTIONS = 0.6
@@ -103,7 +104,7 @@ def page(
     ...     print(path.name)
     pendulum.html
     """
-    checked_target(path)
+    target_path(path, (".html",))
     _require_drawable(system, points, links)
     plain: Any = system.system if isinstance(system, Mechanism) else system
     experiment = _experiment(

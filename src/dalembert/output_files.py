@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from dalembert.errors import InputError
+from dalembert.target_path import target_path
 
 
 class DerivationFormat(StrEnum):
@@ -36,11 +37,5 @@ def derivation_format(option: DerivationFormat | None, output: Path | None) -> D
 
 def require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:
     """Raise an error unless a file to be written has a known ending and an existing folder."""
-    if path is not None and path.suffix.lower() not in known:
-        raise InputError(f"`{option}` must end in {', '.join(known)}; got `{path}`.")
-    _require_folder(path, option)
-
-
-def _require_folder(path: Path | None, option: str) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise InputError(f"`{option}` must name a file in a folder that exists; there is no `{path.parent}`.")
+    if path is not None:
+        target_path(path, known, option)

@@ -172,8 +172,8 @@ class SimulatedRun:
             p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
-            halves = zip(*np.split(states, 2, axis=1), run.t, strict=True)
-            terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in halves]
+            states_at = zip(*np.split(states, 2, axis=1), run.t, strict=True)
+            terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in states_at]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
 

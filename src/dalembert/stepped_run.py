@@ -171,7 +171,8 @@ class SteppedRun:
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces; forces and powers are means over steps."""
-        from dalembert.analysis.ledger import Ledger, entries_of
+        from dalembert.analysis.ledger import Ledger
+        from dalembert.analysis.ledger_entries import entries_of
 
         motion, model = self.motion, self.motion.model
         again = self._again(run, run.t)

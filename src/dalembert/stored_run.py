@@ -23,6 +23,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.model.active_system import all_permanent
 from dalembert.model.input_values import time_values
 from dalembert.settings import AnySystem
+from dalembert.target_path import target_path
 from dalembert.verbs import simulate
 
 if TYPE_CHECKING:
@@ -102,11 +103,7 @@ def simulate_to_store(
 
 def _new_folder(path: Any) -> Path:
     require("zarr")
-    if not isinstance(path, (str, Path)) or Path(path).suffix.lower() != ".zarr":
-        raise InputError(f"`path` must end in .zarr; got {path!r}.")
-    folder = Path(path)
-    if not folder.parent.is_dir():
-        raise InputError(f"`path` must be in a folder that exists; there is no `{folder.parent}`.")
+    folder = target_path(path, (".zarr",))
     if folder.exists():
         raise InputError(f"`path` must be new; `{folder}` exists. Pass another path, or remove it.")
     return folder

@@ -1,4 +1,4 @@
-"""What constraints imply by themselves, and constraints that have no hold: with a state and without one."""
+"""Constraints that others imply, and constraints without effect: with a state and without one."""
 
 from typing import Any
 

@@ -23,7 +23,7 @@ NO_HANG = 30
 
 
 def seconds(verb: Callable[[da.System], Any], system: da.System) -> tuple[Any, float]:
-    """What a verb says, and the processor time it takes."""
+    """Return the answer of a function, and the processor time it takes."""
     start = time.process_time()
     found = verb(system)
     return found, time.process_time() - start

@@ -1,4 +1,4 @@
-"""What is shipped: wheel and source distribution, built and installed as by a user, and the versions they ask for."""
+"""The distribution: wheel and source distribution, built and installed as by a user, and the versions they ask for."""
 
 import json
 import os

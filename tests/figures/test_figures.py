@@ -290,8 +290,8 @@ MESSAGES = {
         lambda: motion().plot_path("x", [1, 2, 3])
     ),
     r"`vertical` must hold numbers; got \['a'\]": lambda: motion().plot_path("x", ["a"]),
-    r"`path` must end in `.gif`, `.html` or `.mp4`; got 'film.avi'": lambda: film(path="film.avi"),
-    r"`path` must lie in a folder that exists; there is no nowhere": lambda: film(path="nowhere/film.gif"),
+    r"`path` must end in \.gif, \.html, \.mp4; got `film.avi`": lambda: film(path="film.avi"),
+    r"`path` must name a file in a folder that exists; there is no `nowhere`": lambda: film(path="nowhere/film.gif"),
     r"the coordinates \(`r`, `theta`\) must pair up by name.* Pass `points`": lambda: film(motion("r theta")),
     r"`points` must map at least one name to a pair \(horizontal, vertical\); got \[\]": lambda: film(points=[]),
     r"point `bob` must be a pair \(horizontal, vertical\); got 'x'": lambda: film(points={"bob": "x"}),

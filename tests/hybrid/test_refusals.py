@@ -1,4 +1,4 @@
-"""What contacts refuse by name: models, starts, impacts, and functions that cannot follow them."""
+"""Refusals of contacts, by name: models, starts, impacts, and functions that cannot follow them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a run reports is the motion's own: d(q̇)/dt of its dense output is `acceleration`, and M q̈ − Q the forces.
+"""A run reports the motion itself: d(q̇)/dt of its dense output is `acceleration`, and M q̈ − Q the forces.
 
 For every case of the gallery and 200 random systems, under every drift cure.
 """

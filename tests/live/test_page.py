@@ -108,8 +108,8 @@ def refused(system: object = PENDULUM, start: object = START, path: str = "p.htm
 LINE = ((1,), (0,), (0, 1))
 MECHANISM = da.Mechanism(da.Particle("p", 1, position=(0, 0)))
 MESSAGES = {
-    r"`path` must end in `\.html`; got 'p\.pdf'": refused(path="p.pdf"),
-    r"`path` must lie in a folder that exists; there is no .*nowhere": refused(path="nowhere/p.html"),
+    r"`path` must end in \.html; got `.*p\.pdf`": refused(path="p.pdf"),
+    r"`path` must name a file in a folder that exists; there is no `.*nowhere`": refused(path="nowhere/p.html"),
     r"a live page needs a `da\.System`, .*; got FunctionSystem\. `da\.simulate` computes it": refused(
         da.FunctionSystem(mass_matrix=lambda q, qd, t, p: np.eye(1), applied_force=lambda q, qd, t, p: -q), LINE
     ),

@@ -1,4 +1,4 @@
-"""What is no number, no joint, or changes where it must not, is refused by name."""
+"""Invalid numbers and joints, and parts that change where they must not, are refused by name."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a user gives as an expression: text is never evaluated, complex numbers and infinities are refused by name."""
+"""Expressions given by a user: text is never evaluated, complex numbers and infinities are refused by name."""
 
 import pickle
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What was measured and committed: no time without its error, its machine and its device."""
+"""Committed measurements: no time without its error, its machine and its device."""
 
 import json
 from pathlib import Path

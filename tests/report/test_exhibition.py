@@ -12,7 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.gallery.themes import THEMES, by_theme
-from dalembert.report.case_page import Exhibit, exhibit
+from dalembert.report.case_page import CasePage, case_page
 from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
 from helpers import quick_first
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(da.Trajectory, "animate", partialmethod(da.Trajectory.animate, fps=5))  # few frames are a film
-        write_pages([exhibit(name, folder) for name in NAMES], folder)
+        write_pages([case_page(name, folder) for name in NAMES], folder)
     return folder
 
 
@@ -115,8 +115,8 @@ def test_every_case_has_a_theme_and_every_theme_has_cases() -> None:
 
 
 def test_failures_are_shown(tmp_path: Path) -> None:
-    wrong = Exhibit("one", "One", rows=(Row("x", "1", "2", "", False),))
-    broken = Exhibit("two", "Two", trouble="`q0` must <not> be")
+    wrong = CasePage("one", "One", rows=(Row("x", "1", "2", "", False),))
+    broken = CasePage("two", "Two", trouble="`q0` must <not> be")
     assert not wrong.passed and not broken.passed
     index = write_pages([wrong, broken], tmp_path).read_text(encoding="utf-8")
     assert "0 of 2 checks passed" in re.sub(r"\s+", " ", index)
@@ -129,7 +129,7 @@ def test_a_case_that_cannot_run_is_reported(tmp_path: Path, monkeypatch: pytest.
         raise da.InputError("`name` is out of order.")
 
     monkeypatch.setattr(da.gallery, "case", refuse)
-    assert exhibit("bead", tmp_path).trouble == "InputError: `name` is out of order."
+    assert case_page("bead", tmp_path).trouble == "InputError: `name` is out of order."
 
 
 @pytest.mark.slow
@@ -160,7 +160,7 @@ def test_browser_shows_mathematics_and_images_without_scrolling_sideways(folder:
 
 
 def look(page: Path, width: int) -> dict:
-    """What Chromium makes of a page, in a frame of the given width: its own window cannot be so narrow.
+    """Return a page as Chromium renders it, in a frame of the given width: its own window cannot be so narrow.
 
     A script, added for this, writes the sizes it sees into the document. Images are loaded at once, not lazily.
     """

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.ledger import Entry, Ledger
+from dalembert.analysis.ledger import Ledger
+from dalembert.analysis.ledger_entries import Entry
 from dalembert.analysis.quadrature import Leg, Nodes, Quadrature
 from dalembert.array_types import Floats
 from dalembert.model.expression_values import expression_values
@@ -29,7 +30,9 @@ class AppliedParts:
 
     def __init__(self, system: System, times: int, p: Mapping[str, float]) -> None:
         parts: Sequence[ForcePart] = system.force_parts
+        # forces that do no work, such as gyroscopic ones, have no entry
         self.working = [part for part in parts if part.force is not None and part.does_work]
+        # the remaining part has no expression: it is all applied forces less the others
         self.rest = [part.name for part in parts if part.force is None]
         stored = [part for part in parts if part.potential != 0]
         self.stored = [part.name for part in stored]
@@ -73,4 +76,5 @@ class AppliedParts:
 
     def _values(self, leg: Leg) -> dict[str, float]:
         """Return the parameters of a leg by name."""
+        # the values of the leg last: events may change parameters during a run
         return self._p | dict(zip(leg.dynamics.parameters, map(float, leg.p), strict=True))

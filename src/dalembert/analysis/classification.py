@@ -169,6 +169,7 @@ def _undefined(system: System) -> ConstraintError:
     """
     names = system.constraint_names
     alone = [replace(system, constraints=(constraint,)) for constraint in system.constraints]
+    # one by one only after failure: it costs a search for each constraint
     undefined = [n for n, part in zip(names, alone, strict=True) if not generic_points(_kinematics(part), 1)] or names
     return ConstraintError(
         f"the constraints must be real and finite at some state; none was found for {quoted(undefined)}. Look for a "
@@ -235,6 +236,7 @@ def _integrals(
 ) -> tuple[list[Any], list[str]]:
     """Return independent joint integrals, those of single constraints first, and notes on missing ones."""
     functions = independent([kind.integral for kind in kinds if kind.integral is not None], pfaffian, values)
+    # no search is needed where integrals of single constraints are as many as the flag has
     if len(functions) == flag.dimensions[-1] or exact_flag is None or flag.stops_time:
         return functions, []
     try:
@@ -270,6 +272,7 @@ def _table(found: Classification) -> list[str]:
 def _cells(row: ConstraintKind, coordinates: tuple[Any, ...]) -> tuple[str, ...]:
     answers = (row.holonomic, row.scleronomic, row.catastatic, row.linear_in_velocity)
     words = ["not decided" if v is None else "yes" if v else "no" for v in answers]
+    # a numerical decision is marked, because symbols have not proved it
     words[0] += " (by numbers)" if row.numerical else ""
     return (row.name, row.level, *words, _integral_text(row, coordinates))
 

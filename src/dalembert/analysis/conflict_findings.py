@@ -23,7 +23,9 @@ def conflict_findings(
     model, point, fixed = context.model, context.point, context.fixed
     now = feasibility.conflicts(model, point, whole, random=fixed.p is None, given=context.given, levels=levels)
     findings = [Finding("conflict", _immediate_conflict(context, level, core), True) for level, core in now]
+    # constraints that depend on time may agree at the given moment and contradict one another right after it
     later = feasibility.later_conflicts(model, point, levels) if context.given else []
+    # a conflict now is one later as well, and is reported once
     known = {core for _, core in now}
     later = [conflict for conflict in later if conflict[1] not in known]
     findings += [Finding("conflict", _later_conflict(context, level, core), True) for level, core in later]

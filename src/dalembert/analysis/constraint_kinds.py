@@ -13,10 +13,11 @@ import mpmath
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
-from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.evaluated_terms import without_dirac_deltas
 from dalembert.analysis.first_integral import first_integral
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.rational import Generators, cancelled, exact
+from dalembert.analysis.time_dependence import _SURFACE_DIGITS, free_of_time, jumps_in_time, time_free_on_surface
 from dalembert.analysis.zero_test import ZeroTest, random_point
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
@@ -24,14 +25,7 @@ from dalembert.model.constraint import Constraint, Level
 from dalembert.model.differentiation import JUMPS, derivative, gradient
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import InternalSymbol, StateSymbols
-from dalembert.tolerances import EXACT
 
-_SURFACE_DIGITS = 30
-"""Digits of the numerical tests, twice those of double precision, so that rounding cannot decide them."""
-_ON_SURFACE = 1e-25
-"""Relative residual at which Newton's method has reached the surface: five digits above rounding."""
-_NEWTON_STEPS = 60
-"""Most steps of Newton's method: at a double root each step gains only one binary digit."""
 _LARGEST_DENOMINATOR = 12
 """Degrees of homogeneity are rational numbers with denominators up to this one."""
 
@@ -88,8 +82,8 @@ def kind_of(constraint: Constraint, symbols: StateSymbols) -> Kind:
 
 
 def _position(name: str, phi: Any, symbols: StateSymbols, is_zero: ZeroTest) -> Kind:
-    time_free = _free_of_time(phi, symbols.q, symbols, is_zero)
-    by_numbers = not time_free and not _jumps_in_time(phi, symbols) and _time_free_on_surface(phi, symbols)
+    time_free = free_of_time(phi, symbols.q, symbols, is_zero)
+    by_numbers = not time_free and not jumps_in_time(phi, symbols) and time_free_on_surface(phi, symbols)
     row = ConstraintKind(
         name, "position", True, time_free or by_numbers, time_free or by_numbers, True, phi, by_numbers
     )
@@ -149,7 +143,7 @@ def _pfaffian(name: str, form: Form, symbols: StateSymbols, is_zero: ZeroTest) -
         row = ConstraintKind(name, "velocity", True, scleronomic, catastatic, True, integral, remark=remark)
         return Kind(row, tuple(form))
     psi = sp.Add(*(a * v for a, v in zip(form, (*symbols.qd, sp.S.One), strict=True)))
-    time_free = _free_of_time(psi, symbols.qd, symbols, is_zero)
+    time_free = free_of_time(psi, symbols.qd, symbols, is_zero)
     return Kind(ConstraintKind(name, "velocity", False, time_free, catastatic, True), tuple(form))
 
 
@@ -174,7 +168,7 @@ def _nonlinear(name: str, psi: Any, symbols: StateSymbols, is_zero: ZeroTest) ->
         name,
         "velocity",
         None,
-        _free_of_time(psi, symbols.qd, symbols, is_zero),
+        free_of_time(psi, symbols.qd, symbols, is_zero),
         _homogeneous(psi, symbols, is_zero),
         False,
         remark=CHETAEV,
@@ -193,7 +187,7 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     rest = graph.replace(expression, dict.fromkeys(symbols.qdd, sp.S.Zero))
     kinked = _kinked(slopes, symbols.qd)
     linear = not kinked and _direction_is_free_of(slopes, symbols.qd, is_zero)
-    time_free = _free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
+    time_free = free_of_time(expression, (*symbols.qd, *symbols.qdd), symbols, is_zero)
     catastatic = _homogeneous(expression, symbols, is_zero)
     undecided = "no first integral ψ(q, q̇, t) was found for it"
     row = ConstraintKind(
@@ -215,51 +209,6 @@ def _acceleration(name: str, expression: Any, symbols: StateSymbols, is_zero: Ze
     return Kind(replace(row, holonomic=found.holonomic, remark=remark))
 
 
-def _free_of_time(expression: Any, rates: Sequence[Any], symbols: StateSymbols, is_zero: ZeroTest) -> bool:
-    """Return True if time occurs at most in a common factor: ∂ₜψ/ψ does not depend on the rates."""
-    if symbols.time not in graph.free_symbols(expression):
-        return True
-    if _jumps_in_time(expression, symbols):
-        return False
-    slope = derivative(expression, symbols.time)
-    present = [v for v in rates if v in graph.free_symbols(expression)]
-    return all(is_zero(derivative(slope, v) * expression - slope * derivative(expression, v)) for v in present)
-
-
-def _jumps_in_time(expression: Any, symbols: StateSymbols) -> bool:
-    """Return True if the expression is piecewise in time; its derivative between the jumps does not show that."""
-    switches = graph.atoms(expression, sp.Piecewise, sp.Heaviside, sp.sign, sp.floor, sp.ceiling, sp.Max, sp.Min)
-    return any(symbols.time in graph.free_symbols(switch) for switch in switches)
-
-
-def _time_free_on_surface(phi: Any, symbols: StateSymbols) -> bool:
-    """Return True if ∂φ/∂t vanishes at a few random points of the surface φ = 0."""
-    present = [q for q in symbols.q if q in graph.free_symbols(phi)]
-    unknowns = sorted(graph.free_symbols(phi), key=str)
-    parts = without_spikes((phi, derivative(phi, symbols.time), *gradient(phi, present)))
-    functions = numeric_function(unknowns, parts, "mpmath")
-    slots = [unknowns.index(q) for q in present]
-    found = [slope for seed in range(8) if (slope := _slope_on_surface(functions, slots, unknowns, seed)) is not None]
-    return bool(found) and max(found) < EXACT
-
-
-def _slope_on_surface(functions: Any, slots: list[int], unknowns: Sequence[Any], seed: int) -> Any | None:
-    """Return |∂φ/∂t| / |∂φ/∂q| at a point found by Newton's method along the gradient; None if it does not converge."""
-    with mpmath.workdps(_SURFACE_DIGITS):
-        x = random_point(unknowns, seed)
-        try:
-            for _ in range(_NEWTON_STEPS):
-                phi, slope, *normal = functions(*x)
-                size = sum(a * a for a in normal)
-                if abs(phi) < _ON_SURFACE * mpmath.sqrt(size):
-                    return abs(slope) / mpmath.sqrt(size)
-                for slot, a in zip(slots, normal, strict=True):
-                    x[slot] -= phi * a / size
-        except (ZeroDivisionError, ValueError, TypeError):
-            return None
-    return None
-
-
 def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> bool:
     """Return True if a change of the time scale only multiplies the expression by a power of it (Euler's theorem).
 
@@ -269,7 +218,7 @@ def _homogeneous(expression: Any, symbols: StateSymbols, is_zero: ZeroTest) -> b
     weighted = sp.Add(
         *(weight * v * derivative(expression, v) for v, weight in rates if v in graph.free_symbols(expression))
     )
-    euler = without_spikes(weighted)
+    euler = without_dirac_deltas(weighted)
     unknowns = sorted(graph.free_symbols(expression), key=str)
     with mpmath.workdps(_SURFACE_DIGITS):
         try:

@@ -17,7 +17,7 @@ from dalembert.violation import own_scale
 
 ENOUGH = 4
 """States after which a search ends: a property shared by this many random states is taken as generic."""
-NEWTON_PATIENCE = 6
+MOST_STALLED_STEPS = 6
 """Steps without progress after which a solution for all unknowns together is abandoned: far from a solution, such
 iterations often make no progress for a few steps."""
 
@@ -65,6 +65,7 @@ def project_velocities(model: Model, placed: ConsistentState, rows: Rows) -> Con
     moving = project_onto(model, placed.point, rows.velocity, "qd")
     if moving is None:
         return project_jointly(model, placed.point, rows)
+    # before and after the last step of both parts: their difference shows how well the whole state is known
     return ConsistentState(moving.point, moving.before._replace(q=placed.before.q), placed.slow or moving.slow)
 
 
@@ -78,6 +79,7 @@ def project_onto(model: Model, start: Point, rows: Sequence[int], part: str) -> 
         terms = model.terms(start._replace(**{part: x}))
         return getattr(terms, level)[chosen], terms.A[chosen]
 
+    # of the start: units that change during the iteration would change the direction of its steps
     units = model.terms(start).units
     return _consistent_state(root(equations, getattr(start, part), units), lambda x: start._replace(**{part: x}))
 
@@ -87,7 +89,7 @@ def project_jointly(model: Model, start: Point, rows: Rows) -> ConsistentState |
     residual, unknown, point = _problem(model, start, rows)
     # velocities, and accelerations, have the units of their coordinates
     units = np.resize(model.terms(start).units, len(unknown))
-    return _consistent_state(root(by_differences(residual), unknown, units, patience=NEWTON_PATIENCE), point)
+    return _consistent_state(root(by_differences(residual), unknown, units, most_stalled=MOST_STALLED_STEPS), point)
 
 
 class RelaxedState(NamedTuple):
@@ -103,7 +105,7 @@ class RelaxedState(NamedTuple):
 def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> RelaxedState | None:
     """Solve constraints for the state and for those of time and parameters that are not fixed; None if that fails."""
     residual, unknown, point = _problem(model, start, rows, fixed)
-    found = root(by_differences(residual), unknown, patience=NEWTON_PATIENCE)
+    found = root(by_differences(residual), unknown, most_stalled=MOST_STALLED_STEPS)
     if found is None:
         return None
     # neighbouring values show whether the solution exists in general or for special values only
@@ -115,6 +117,7 @@ def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> Re
         return place._replace(t=place.t if fixed.t is not None else t, p=place.p if fixed.p is not None else p)
 
     project = project_jointly if rows.acceleration else project_state
+    # several trials, since a neighbouring value may fail by chance although most do not
     general = next((state for _ in range(2 * ENOUGH) if (state := project(model, neighbour(), rows)) is not None), None)
     return RelaxedState(place, False) if general is None else RelaxedState(general.point, True)
 
@@ -129,6 +132,7 @@ def _problem(
     n, chosen = len(start.q), list(rows.acceleration)
     fixed = Fixed(start.p, start.t) if fixed is None else fixed
     time = [np.array([start.t])] if fixed.t is None else []
+    # accelerations enter linearly, so that zero is as good a start as any
     unknown = [start.q, start.qd, *([np.zeros(n)] if chosen else []), *time, *([start.p] if fixed.p is None else [])]
     others = (3 if chosen else 2) * n
 
@@ -167,5 +171,6 @@ def free_values(model: Model, rows: Sequence[int], fixed: Fixed) -> list[sp.Symb
     free = [*([form.symbols.time] if fixed.t is None else []), *(model.parameters if fixed.p is None else [])]
     expressions = (e for i in rows for e in (form.position[i], form.velocity[i], form.constraint_rhs[i]))
     present: set[Any] = set().union(*(graph.free_symbols(e) for e in expressions))
+    # a parameter may occur in the gradients only, if it multiplies a whole constraint
     present.update(*(graph.free_symbols(e) for i in rows for e in form.constraint_matrix[i]))
     return [symbol for symbol in free if symbol in present]

@@ -83,7 +83,7 @@ def _terms_of(form: StandardForm, parameters: Sequence[sp.Symbol]) -> TermsFunct
 
 def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) -> Callable[[Point], list[Floats]]:
     """Compile blocks of expressions to one function of a point; values that are not real become NaN."""
-    smooth = without_spikes(blocks)
+    smooth = without_dirac_deltas(blocks)
     arguments = (form.symbols.q, form.symbols.qd, form.symbols.time, parameters)
     # at exactly degenerate states the rounding of sums decides the verdict, so their order must not depend on the
     # common subexpressions: SymPy's printer is used unless the expressions are too large for it
@@ -106,10 +106,10 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     return computed
 
 
-def without_spikes(block: Any) -> Any:
+def without_dirac_deltas(block: Any) -> Any:
     """Replace Dirac deltas, which second derivatives of |x| contain, by zero: their value at nearly all states."""
     if isinstance(block, tuple):
-        return tuple(map(without_spikes, block))
+        return tuple(map(without_dirac_deltas, block))
     return graph.replace(block, dict.fromkeys(graph.atoms(block, sp.DiracDelta), sp.S.Zero))
 
 

@@ -26,6 +26,7 @@ def refuse_paradox_at_end(dynamics: Dynamics, end: SimulationError, formulation:
     """Raise a ``PainleveError`` in place of a run's own error if the paradox is the cause."""
     if dynamics.contacts:
         so_far = end.trajectory
+        # the last state before the paradox: integration stalls there and does not reach it
         last = (so_far.q[-1], so_far.qd[-1], so_far.t[-1])
         answer = answer_at(dynamics, *last, p, formulation)
         refuse_paradox(dynamics, answer, *last, margin=NEARLY_CRITICAL, trajectory=so_far)
@@ -48,6 +49,7 @@ def hidden_behind(system: Any, p: Any) -> str:
     """Return a sentence on the hidden constraints of a system, for an error message; empty if there are none."""
     if not isinstance(system, System):
         return ""
+    # imported here, because only failed runs need the search for hidden constraints
     from dalembert.analysis.constraint_states import Fixed
     from dalembert.analysis.hidden_constraints import hidden_constraints
 
@@ -55,6 +57,7 @@ def hidden_behind(system: Any, p: Any) -> str:
     if not found.constraints or found.impossible is not None:
         return ""
     listed = ", ".join(f"`{system.symbols.readable(constraint.expression)} = 0`" for constraint in found.constraints)
+    # conditions that hold for special values only are found again only with these values
     reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
     return (
         f" The motion must also satisfy {listed}, hidden in the equations: simulate `{reduced}`, from a start that "

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.analysis.integrals import integral_of, is_closed, is_integrable, potential
-from dalembert.analysis.rational import neat
+from dalembert.analysis.rational import cancelled_fraction
 from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 from dalembert.model.differentiation import derivative
@@ -28,7 +28,7 @@ def first_integral(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> A
     if sum(map(graph.operations, (*slopes, rest))) > _SIZE_LIMIT:
         return None
     for factor in _factors(slopes, symbols):
-        psi = _integrated([neat(factor * a) for a in slopes], neat(factor * rest), symbols)
+        psi = _integrated([cancelled_fraction(factor * a) for a in slopes], cancelled_fraction(factor * rest), symbols)
         if psi is not None:
             return psi
     return None
@@ -40,10 +40,12 @@ def _factors(slopes: Sequence[Any], symbols: StateSymbols) -> Iterator[Any]:
     pivots = [i for i, a in enumerate(slopes) if not seems_zero(a)]
     for i in pivots:
         yield 1 / slopes[i]
-    if not pivots or any(graph.free_symbols(neat(a / slopes[pivots[0]])) & set(symbols.qd) for a in slopes):
+    if not pivots or any(
+        graph.free_symbols(cancelled_fraction(a / slopes[pivots[0]])) & set(symbols.qd) for a in slopes
+    ):
         return
     # α ∝ ∂f/∂q makes the constraint a multiple of f̈ + …
-    ratios = [neat(a / slopes[pivots[0]]) for a in slopes]
+    ratios = [cancelled_fraction(a / slopes[pivots[0]]) for a in slopes]
     if is_integrable(ratios, symbols.q, seems_zero):
         f = integral_of(ratios, symbols.q, seems_zero)
         if f is not None:
@@ -57,7 +59,7 @@ def _integrated(slopes: Sequence[Any], rest: Any, symbols: StateSymbols) -> Any 
     psi = potential(slopes, symbols.qd)
     if psi is None:
         return None
-    remainder = neat(rest - time_derivative(psi, symbols))
+    remainder = cancelled_fraction(rest - time_derivative(psi, symbols))
     # the remainder must be the rate of change of a function of (q, t), hence linear in the velocities
     rates = gradient(remainder, symbols.qd)
     if not all(seems_zero(b) for a in rates for b in gradient(a, symbols.qd)):

@@ -27,6 +27,7 @@ class Expanded:
     def __init__(self, expression: Any, symbols: Sequence[Any] | None = None):
         if symbols is None:
             symbols = sorted(graph.free_symbols(expression), key=str)
+        # a ring needs a generator, also for numbers
         self.ring = sp.polys.rings.PolyRing(symbols or [sp.Symbol("none")], sp.QQ)
         self.numerator, self.denominators = self._fraction(expression)
 
@@ -57,6 +58,7 @@ class Expanded:
             common = {b: max(common.get(b, 0), below.get(b, 0)) for b in {**common, **below}}
         total = self.ring.zero
         for above, below in parts:
+            # over the common multiple of the denominators as they are: without divisions of polynomials
             missing = {b: power - below.get(b, 0) for b, power in common.items()}
             total = total + _times(above, self._product(missing))
         return total, common
@@ -79,6 +81,7 @@ class Expanded:
 
 def _times(left: Any, right: Any) -> Any:
     """Multiply two polynomials, or raise ``TooLargeError``."""
+    # checked before the product is formed, because it may not fit into memory
     if len(left) * len(right) > _WORK_LIMIT:
         raise TooLargeError
     return left * right

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 from sympy.integrals.manualintegrate import manualintegrate
 
-from dalembert.analysis.rational import neat
+from dalembert.analysis.rational import cancelled_fraction
 from dalembert.analysis.zero_test import seems_zero
 from dalembert.model import graph
 from dalembert.model.differentiation import derivative, gradient
@@ -32,6 +32,7 @@ def is_integrable(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[
     """
     i = _pivot(form, is_zero)
     b = [e / form[i] for e in form]
+    # along a variable that neither occurs nor has a component the condition is trivial
     others = [j for j in range(len(form)) if j != i and (b[j] != 0 or _depends(form, variables[j]))]
 
     def along(j: int, e: Any) -> Any:
@@ -45,15 +46,15 @@ def integral_of(form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[A
     for scaled in _scalings(form, variables):
         f = potential(scaled, variables)
         if f is not None and _is_integral(f, form, variables, seems_zero):
-            _is_integral(
-                f, form, variables, is_zero
-            )  # once more, so that `is_zero` records a purely numerical decision
+            # once more, so that `is_zero` records a purely numerical decision
+            _is_integral(f, form, variables, is_zero)
             return f
     return None
 
 
 def _is_integral(f: Any, form: Form, variables: Sequence[sp.Symbol], is_zero: Callable[[Any], bool]) -> bool:
     slope = [derivative(f, v) for v in variables]
+    # a constant satisfies df ∧ ω = 0, and says nothing
     if all(is_zero(e) for e in slope):
         return False
     return all(is_zero(slope[i] * form[j] - slope[j] * form[i]) for i, j in combinations(range(len(form)), 2))
@@ -65,20 +66,22 @@ def _scalings(form: Form, variables: Sequence[sp.Symbol]) -> Iterator[list[Any]]
     if len(present) == 1:
         yield [sp.Integer(i == present[0]) for i in range(len(form))]
         return
+    # most forms were multiplied by a common factor; dividing it out is tried before any search
     if is_closed(reduced := _without_common_factor(form), variables):
         yield reduced
-    form = [neat(e) for e in form]
+    form = [cancelled_fraction(e) for e in form]
     if is_closed(form, variables):
         yield form
-    normalised = [(i, [neat(e / form[i]) for e in form]) for i in present]
+    normalised = [(i, [cancelled_fraction(e / form[i]) for e in form]) for i in present]
     factors = [(slope, b) for i, b in normalised for slope in _factor_slopes(b, i, variables)]
+    # short factors first: integrating them is quicker, and their integrals are easier to read
     for slope, b in sorted(factors, key=lambda pair: sum(map(graph.operations, (*pair[0], *pair[1])))):
         logarithm = potential(slope, variables)
         if logarithm is not None:
-            factor = neat(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
-            yield [neat(factor * e) for e in b]
-    radial = neat(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
-    if not seems_zero(radial) and is_closed(homogeneous := [neat(e / radial) for e in form], variables):
+            factor = cancelled_fraction(sp.powsimp(sp.exp(sp.expand_log(logarithm, force=True))))
+            yield [cancelled_fraction(factor * e) for e in b]
+    radial = cancelled_fraction(sp.Add(*(v * e for v, e in zip(variables, form, strict=True))))
+    if not seems_zero(radial) and is_closed(homogeneous := [cancelled_fraction(e / radial) for e in form], variables):
         yield homogeneous  # Euler's integrating factor of homogeneous forms
 
 
@@ -107,7 +110,7 @@ def _factor_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iter
     of one variable each, Lᵢ' bⱼ + Lᵢ ∂ᵢbⱼ + ∂ᵢ²bⱼ = 0, which with its derivative along zⱼ gives Lᵢ.
     """
     for own in _own_slopes(b, i, variables):
-        slope = [own if j == i else neat(own * e + derivative(e, variables[i])) for j, e in enumerate(b)]
+        slope = [own if j == i else cancelled_fraction(own * e + derivative(e, variables[i])) for j, e in enumerate(b)]
         if is_closed(slope, variables):
             yield slope
 
@@ -122,9 +125,11 @@ def _own_slopes(b: list[Any], i: int, variables: Sequence[sp.Symbol]) -> Iterato
         zj = variables[j]
         ei, ej = gradient(e, (zi, zj))
         eii, eij = gradient(ei, (zi, zj))
-        determinant = neat(e * eij - ei * ej)
+        # the two equations in the docstring of `_factor_slopes`, solved for Lᵢ by Cramer's rule; if the second follows
+        # from the first, Lᵢ = −∂ᵢbⱼ/bⱼ solves both
+        determinant = cancelled_fraction(e * eij - ei * ej)
         above, below = (-ei, e) if seems_zero(determinant) else (ej * eii - e * derivative(eii, zj), determinant)
-        own = neat(above / below)
+        own = cancelled_fraction(above / below)
         if all(seems_zero(derivative(own, v)) for v in variables if v != zi):
             yield own
 
@@ -133,7 +138,8 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
     """Integrate a closed form, one variable after the other; None if an antiderivative is not found."""
     f = sp.S.Zero
     for v, e in zip(variables, form, strict=True):
-        part = _antiderivative(neat(e - derivative(f, v)), v)
+        # what earlier variables contributed is subtracted: the rest of a closed form depends on later variables only
+        part = _antiderivative(cancelled_fraction(e - derivative(f, v)), v)
         if part is None:
             return None
         f += part
@@ -143,6 +149,7 @@ def potential(form: Form, variables: Sequence[sp.Symbol]) -> Any | None:
 def _antiderivative(e: Any, v: sp.Symbol) -> Any | None:
     """Return an antiderivative, computed for the whole expression or else term by term; None if that fails."""
     expanded = sp.expand(e)
+    # products of sums often integrate term by term, unless expansion makes them much longer
     e = expanded if graph.operations(expanded) <= 2 * graph.operations(e) + 4 else e
     if not e.has(v):
         return e * v
@@ -166,6 +173,7 @@ def _elementary(e: Any, v: sp.Symbol) -> Any | None:
     positive = {s: sp.Dummy(s.name, positive=True) for s in graph.free_symbols(e)}
     try:
         found = manualintegrate(graph.replace(e, positive), positive[v])
+        # the full search of SymPy takes minutes on long integrands
         if found.has(sp.Integral) and graph.operations(e) <= _SLOW_INTEGRAND_LIMIT:
             found = sp.integrate(graph.replace(e, positive), positive[v])
     except (NotImplementedError, RecursionError, ValueError, TypeError):

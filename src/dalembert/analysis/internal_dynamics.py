@@ -32,7 +32,7 @@ INVARIANT = 1e-6
 """Largest relative part of the rates of internal motions that leaves the requirements: near a singular position the
 linearisation is not meaningful."""
 
-STEADY_PATIENCE = 6
+MOST_STALLED_STEPS = 6
 """Steps without progress after which a search is abandoned: programs of high relative degree are long."""
 
 SAME_PLACE = 1e-6
@@ -64,7 +64,7 @@ class Internal(NamedTuple):
 
 def dimension(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> int | None:
     """Return the dimension of the internal dynamics at a state near the given one that meets the requirements."""
-    met = root(lambda y: loop.residuals(y, t, p), y, patience=STEADY_PATIENCE)
+    met = root(lambda y: loop.residuals(y, t, p), y, most_stalled=MOST_STALLED_STEPS)
     across = loop.residuals(y if met is None else met.x, t, p)[1]
     return _tangent(across).shape[1] if np.isfinite(across).all() else None
 
@@ -76,6 +76,7 @@ def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats, *
     searched first if ``moving_first``.
     """
     found: list[Internal] = []
+    # processor time, so that the answer does not depend on what else runs on the machine
     end = process_time() + SECONDS
     cyclic = _cyclic(loop, starts, t, p)
     kinds = [np.zeros_like(cyclic), *([cyclic] if cyclic.any() else [])]
@@ -84,6 +85,7 @@ def steady_states(loop: ClosedLoop, starts: list[Floats], t: float, p: Floats, *
             if process_time() > end or len(found) == MOST_STEADY:
                 break
             y = _steady(loop, start, t, p, moving)
+            # linearising is the expensive part, so that known states are recognised before it
             if y is None or any(_same(y, other.y) for other in found):
                 continue
             internal = _linearised(loop, y, t, p)
@@ -119,7 +121,7 @@ def _steady(loop: ClosedLoop, start: Floats, t: float, p: Floats, moving: NDArra
         slopes = np.vstack([near.across, near.slopes])
         return np.concatenate([near.residuals, near.acceleration]), slopes[:, unknown]
 
-    found = root(equations, start[unknown], patience=STEADY_PATIENCE)
+    found = root(equations, start[unknown], most_stalled=MOST_STALLED_STEPS)
     return None if found is None else state(found.x)
 
 
@@ -137,6 +139,7 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
     if not np.isfinite(near.across).all() or not np.isfinite(near.slopes).all():
         return None
     tangent = _tangent(near.across)
+    # the derivative of (q̇, q̈) along the tangent directions
     rates = np.vstack([np.eye(2 * n)[n:], near.slopes]) @ tangent
     matrix = tangent.T @ rates
     # motions that meet the requirements keep meeting them: rates that leave the tangent show a singular position

@@ -137,8 +137,10 @@ class Jets:
         if isinstance(e, sp.Piecewise):
             point = {s: sp.Float(str(self.value(jet)), 30) for s, jet in at.items()}
             pieces: Any = e.args
+            # at a random point no condition holds with equality, so that one branch is valid in a neighbourhood
             branch = next(value for value, condition in pieces if graph.replace(condition, point) == sp.true)
             return self.evaluate(branch, at, memory)
+        # a signal is data with one argument: its derivatives are signals, and need no chain rule of SymPy
         if isinstance(e, Signal):
             return self._composed(Signal(e.args[0], _slot(0)), [self.evaluate(e.args[1], at, memory)])
         parts = [self.evaluate(part, at, memory) for part in e.args]
@@ -153,8 +155,10 @@ class Jets:
             for factor in factors[1:]:
                 product = self.multiply(product, factor)
             return product
+        # a constant exponent is no argument: with two arguments there would be quadratically many derivatives
         if isinstance(e, sp.Pow) and not graph.free_symbols(e.exp):
             return self._composed(sp.Pow(_slot(0), e.exp), parts[:1])
+        # likewise, arguments without symbols stay in the function
         varying = [k for k, part in enumerate(e.args) if graph.free_symbols(part)]
         slots = {k: _slot(number) for number, k in enumerate(varying)}
         function = e.func(*(slots.get(k, part) for k, part in enumerate(e.args)))
@@ -185,6 +189,7 @@ def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
     for slot, count in zip(slots, alpha, strict=True):
         for _ in range(count):
             found = derivative(found, slot)
+    # ``lambdify`` cannot print signals
     if graph.has_kind(found, Signal):
         return numeric_function(slots, found, "mpmath")
     return sp.lambdify(slots, found, modules="mpmath")

@@ -14,10 +14,10 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.derived_flag import Pfaffian
-from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.evaluated_terms import without_dirac_deltas
 from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.pfaffian_elimination import derived_system, echelon, null_vectors
-from dalembert.analysis.rational import Generators, NotRationalError, neat
+from dalembert.analysis.rational import Generators, NotRationalError, cancelled_fraction
 from dalembert.analysis.zero_test import OFF_DOMAIN, seems_zero
 from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model import graph
@@ -55,7 +55,7 @@ class ExactFlag:
                 break
             rows, pivots = echelon(self.field, derived)
             self.dimensions.append(len(rows))
-        self.rows = [[neat(self.field.expression(e)) for e in row] for row in rows]
+        self.rows = [[cancelled_fraction(self.field.expression(e)) for e in row] for row in rows]
 
 
 class _Field:
@@ -147,7 +147,7 @@ def _values(rows: Sequence[Sequence[Any]], point: Mapping[Any, float], width: in
 def _row(row: Sequence[Any], point: Mapping[Any, float]) -> list[float]:
     """Evaluate expressions at a point with mpmath, which has the special functions that occur in integrals."""
     try:
-        function = numeric_function([list(point)], without_spikes(tuple(row)), "mpmath")
+        function = numeric_function([list(point)], without_dirac_deltas(tuple(row)), "mpmath")
         values = list(map(mpmath.mpmathify, function([mpmath.mpf(x) for x in point.values()])))
         return [float(mpmath.re(e)) if abs(mpmath.im(e)) <= EXACT * abs(e) else float("nan") for e in values]
     except (*OFF_DOMAIN, NameError):  # an integral need not be real at every point at which the constraints are
@@ -167,18 +167,21 @@ def _on_level(f: Any, flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[A
     if v is None:
         return None
     level = sp.Dummy("level", real=True)
-    solved = neat((level - graph.replace(f, {v: sp.S.Zero})) / f.diff(v).xreplace({v: sp.S.Zero}))
+    solved = cancelled_fraction((level - graph.replace(f, {v: sp.S.Zero})) / f.diff(v).xreplace({v: sp.S.Zero}))
     others = [w for w in variables if w != v]
     k = list(variables).index(v)
     rows = [
-        [neat((row[list(variables).index(w)] + row[k] * solved.diff(w)).xreplace({v: solved})) for w in others]
+        [
+            cancelled_fraction((row[list(variables).index(w)] + row[k] * solved.diff(w)).xreplace({v: solved}))
+            for w in others
+        ]
         for row in flag.rows
     ]
     try:
         below = joint_integrals(ExactFlag(rows, others), others)
     except NotRationalError:
         return [f]
-    return [f, *(neat(graph.replace(g, {level: f})) for g in below)]
+    return [f, *(cancelled_fraction(graph.replace(g, {level: f})) for g in below)]
 
 
 def _polynomial_integrals(flag: ExactFlag, variables: Sequence[sp.Symbol]) -> list[Any]:

@@ -46,6 +46,7 @@ def large_check(
     violations, findings = _violations(dynamics, q, qd, meant=allow_violation)
     code = dynamics.code
     if code.elimination is not None:
+        # an earlier run may have fixed which rows are in use, and all of them are judged here
         code.elimination.used = np.ones(code.m, bool)
     code.factor()
     dependencies = Dependencies(code)
@@ -100,7 +101,9 @@ def _combinations(
     contradictory = inconsistency(code, found) > CONSISTENCY_TOLERANCE
     largest = np.abs(found.left / lengths).max(initial=0.0)
     for number, row in enumerate(dependencies.rows):
+        # without a contradiction of the whole set, what is left in a row is rounding
         clashes = contradictory and abs(found.left[row]) / lengths[row] > CONSISTENCY_TOLERANCE * largest
+        # conflicts are always described, since they make the problem ill posed
         if number >= MOST_LISTED_COMBINATIONS and not clashes:
             redundant[names[row]] = {}
             continue

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.analysis.ledger import Ledger, entries_of, inaccurate_work
+from dalembert.analysis.ledger import Ledger, inaccurate_work
+from dalembert.analysis.ledger_entries import entries_of
 from dalembert.analysis.quadrature import LEAST_INTERVALS
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method, split_state
@@ -44,6 +45,7 @@ def _powers(steps: SparseSteps, y: Floats, t: float, *, details: bool = False) -
     q, qd = (np.ascontiguousarray(x) for x in split_state(y))
     found, dependencies = solution(dynamics, steps.gains), Dependencies(code)
     energies = code.energies(q, qd, t, steps.numbers)
+    # not zero: prescribed motions, and the drift that is left
     rates = code.A @ qd
     ideal = shortest(dependencies, found.multipliers)
     actual = ideal if code.laws is None else shortest(dependencies, found.multipliers + found.effect)
@@ -69,6 +71,7 @@ def _forces(code: Any, reactions: Floats) -> Any:
 
 def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: Trajectory) -> Ledger:
     """Compute the ledger of a run, which is integrated once more."""
+    # a smooth motion has few steps, between which powers could vary unseen
     longest = float(run.t[-1] - run.t[0]) / LEAST_INTERVALS
     steps = SparseSteps(dynamics, replace(method, max_step=min(method.max_step, longest)), numbers)
     work, turnover, error = _integrated(steps, run)
@@ -113,6 +116,7 @@ def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float, flo
         after_rows = steps.rows
         whole, missed = _along(steps, step, step.t, rows, before.values)
         error += missed
+        # outputs within a step have a shorter step of their own: there is no dense output of the work
         while count < len(run.t) and run.t[count] <= step.t:
             t = float(run.t[count])
             part = whole if t >= step.t else _partial(steps, step, t, rows, before.values)
@@ -122,6 +126,7 @@ def _integrated(steps: SparseSteps, run: Trajectory) -> tuple[Floats, float, flo
         steps.rows = after_rows
         steps.factor_at(step.state, step.t)
         after = _powers(steps, step.state, step.t)
+        # the trapezoidal rule is enough, since only the order of magnitude is used
         exchanged = np.abs(before.values[0]).sum() + np.abs(after.values[0]).sum()
         turnover += (step.t - step.before) / 2 * exchanged + abs(after.kinetic - before.kinetic)
         rows, before = after_rows, after
@@ -143,6 +148,7 @@ def _along(
         places.append((t - step.before) / h)
         weights.append(weight)
         powers.append(_powers(steps, y, t).values)
+    # the loop has overwritten the stages, which the next part of the same step needs
     steps.slopes[:] = slopes
     values = np.array(powers)
     # where powers vary faster than the state, two rules on the same nodes disagree
@@ -154,6 +160,7 @@ def _lower_rule(places: Floats) -> Floats:
     """Return weights for values at places in [0, 1] that integrate polynomials of a lower degree than they could."""
     powers = np.arange(max(1, len(np.unique(places.round(12))) - 1))
     moments = places[None, :] ** powers[:, None]
+    # least squares, since places of stages may coincide, and the shortest weights are as good as any
     return np.asarray(np.linalg.lstsq(moments, 1 / (1 + powers), rcond=None)[0], float)
 
 

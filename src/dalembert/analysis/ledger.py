@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.ledger_entries import ALL_APPLIED, Entry, group_of, joint_of
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.notebook_html import block, paragraph, table
@@ -31,50 +30,8 @@ HEAD = ("", "kind", "work", "largest power")
 """The heads of the columns of a printed ledger."""
 
 
-class Entry(NamedTuple):
-    """One entry of a ledger: its name, its kind, and its constraint (empty if it does not belong to a single one).
-
-    kind    "applied", "reaction" of a constraint, "law" for a nonideal force law, "input" of an actuator,
-            "compromise" for the residual of contradictory equations, or "event" for a change of the motion by a
-            ``da.Event``
-    """
-
-    name: str
-    kind: str
-    constraint: str
-
-
-ALL_APPLIED = "applied forces"
-"""The entry of all applied forces, where they are not told apart."""
-
 MOST_PRINTED_ENTRIES = 100
 """Entries of a ledger that are printed and drawn one by one; those of larger systems are summed by groups."""
-
-
-def entries_of(
-    constraints: Sequence[str], laws: Sequence[tuple[str, str]], actuators: Sequence[str] = ()
-) -> list[Entry]:
-    """Return the entries of a ledger: applied forces, constraints, laws and inputs of actuators."""
-    entries = [Entry(ALL_APPLIED, "applied", "")]
-    entries += [Entry(name, "reaction", name) for name in constraints]
-    # the law of a joint acts on the whole joint, not on the row `joint: x` that carries it
-    labels = [f"{constraint.split(': ')[0]}: {law}" if constraint else law for constraint, law in laws]
-    seen: Counter[str] = Counter()
-    for label, (constraint, _) in zip(labels, laws, strict=True):
-        seen[label] += 1
-        numbered = label if seen[label] == 1 else f"{label} ({seen[label]})"
-        entries.append(Entry(numbered, "law", constraint))
-    return [*entries, *(Entry(name, "input", "") for name in actuators)]
-
-
-def group_of(entry: Entry) -> tuple[str, str]:
-    """Return kind and name of the group of an entry: that of `rod[3]` is `rod`, that of `pin7: x` is `pin*: x`."""
-    return entry.kind, re.sub(r"\d+", "*", re.sub(r"\[\d+\]", "", entry.name))
-
-
-def joint_of(entry: Entry) -> tuple[str, str]:
-    """Return kind and name of an entry; those of the reactions `pin: x` and `pin: y` are those of the joint `pin`."""
-    return entry.kind, entry.name.split(": ")[0] if entry.kind == "reaction" else entry.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +132,7 @@ class Ledger:
             return self.work[:, self.names.index(name)]
         if name == ALL_APPLIED:
             return self._of_kind(self.work, "applied")
+        # equations of a joint are called `pin: x`, copies of a constraint `rod[0]`
         parts = (f"{name}: ", f"{name}[")
         of_joint = [entry.kind == "reaction" and entry.name.startswith(parts) for entry in self.entries]
         if not any(of_joint):
@@ -189,6 +147,7 @@ class Ledger:
     def by_joint(self) -> Ledger:
         """Return the ledger with one entry for the reaction of each joint of a mechanism, the sum of its equations."""
         found = self._summed(joint_of, "")
+        # the forces of single entries are kept wherever nothing was summed
         return self if len(found.entries) == len(self.entries) else found
 
     def _summed(self, key: Callable[[Entry], tuple[str, str]], suffix: str) -> Ledger:
@@ -287,6 +246,7 @@ class Ledger:
             ]
         energies = {"kinetic energy": self.kinetic}
         energies |= {} if self.potential is None else {"potential energy": self.potential}
+        # a single one is the potential energy itself
         if len(self.potentials) > 1:
             energies |= {f"potential energy of {name}": energy for name, energy in self.potentials.items()}
         rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]

@@ -26,7 +26,7 @@ suffice, while the force that drives it has short pulses."""
 MOST_BISECTIONS = 40
 """Times that an interval is divided in two; a jump of a power is then located to rounding."""
 
-TRUSTED_BISECTIONS = 8
+BISECTIONS_BEFORE_ROUNDING = 8
 ROUNDING_GROWTH = 8
 """Bisections after which errors are taken for rounding of the powers if the intervals that have them become so many
 times more; those with jumps and kinks do not become more."""
@@ -129,11 +129,12 @@ def quadrature(leg: Leg, method: Method, times: Floats, values: Callable[[Nodes]
     for bisections in range(MOST_BISECTIONS + 1):
         at, weight, value = _evaluated(leg, method, begin, end, values)
         error, size = _errors(value[..., :exact], end - begin)
+        # the scale is that of the first division, so that the criterion does not change from one to the next
         scale, energy = scale or float(size.sum()), max(energy, float(np.abs(value[..., exact:]).max(initial=0.0)))
         share = (end - begin) / span + SHARE_OF_ANY_INTERVAL
         accurate = error <= method.rtol * (size + scale * share) + ROUNDING_OF_ENERGY * energy * share
         left = int((~accurate).sum())
-        few = left if bisections <= TRUSTED_BISECTIONS else few
+        few = left if bisections <= BISECTIONS_BEFORE_ROUNDING else few
         further += 2 * left
         # at a jump or a kink one half of an interval is left, of rounding both
         if bisections == MOST_BISECTIONS or further > MOST_INTERVALS or left > ROUNDING_GROWTH * few:
@@ -160,6 +161,7 @@ def _intervals(leg: Leg, times: Floats) -> tuple[Floats, Floats]:
     parts = np.maximum(1, np.ceil(np.diff(grid) / longest).astype(int))
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     first, width = np.repeat(grid[:-1], parts), np.repeat(np.diff(grid) / parts, parts)
+    # the ends are the next begins: sums of widths would not meet the outputs exactly
     begin = first + number * width
     return begin, np.append(begin[1:], grid[-1])
 
@@ -190,6 +192,7 @@ def _errors(values: Floats, widths: Floats) -> tuple[Floats, Floats]:
     difference = half * np.abs(np.einsum("j,kjv->kv", KRONROD - GAUSS, values))
     variation = half * np.einsum("j,kjv->kv", KRONROD, np.abs(values - mean[:, None]))
     safe = np.where(variation > 0, variation, 1.0)
+    # 200 and 1.5 are the empirical constants of QUADPACK (Piessens et al. 1983)
     error = np.where(variation > 0, variation * np.minimum(1.0, 200 * difference / safe) ** 1.5, difference)
     size = half * np.einsum("j,kjv->kv", KRONROD, np.abs(values))
     return error.sum(axis=1), size.sum(axis=1)

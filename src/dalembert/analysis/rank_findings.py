@@ -40,6 +40,7 @@ def redundancy_findings(
     without_gradient = [
         name for name, off in zip(names, zero_gradient(context.model, context.around), strict=True) if off
     ]
+    # the search for identities is expensive, and is done only where a gradient vanishes
     identities = {names[i] for i in void_rows(context.model, context.fixed)} if without_gradient else set[str]()
     findings = [_gradient_finding(name, identity=name in identities) for name in without_gradient]
     if regular:
@@ -48,6 +49,7 @@ def redundancy_findings(
         excluded = {name for conflict in conflicts for name in conflict.names}
         for name in (name for name in found if name not in without_gradient and name not in lost):
             together = [*found[name], name]
+            # in a contradiction the gradients are dependent, but the constraint does not follow
             if excluded.isdisjoint(together) or not found[name]:
                 findings.append(Finding("redundant", f"`{name}` {_combination(found[name])}."))
             else:
@@ -97,6 +99,7 @@ def degenerate_findings(context: CheckContext) -> list[Finding]:
     model = context.model
     if zero_gradient(model, context.around).any() or (_has_other_times(context) and _lost_nearby(context)[0]):
         return []
+    # if no state satisfies the constraints, they are examined where they do not hold
     anywhere = [state.point for state in context.around] or random_places(model, context.fixed)
     rows = degenerate_rows(model, [context.point] if context.given else anywhere)
     if not rows:
@@ -140,6 +143,7 @@ def _lost_nearby(context: CheckContext) -> tuple[list[str], int]:
     model, around = context.model, context.around
     if not context.given and not _has_other_times(context):
         return [], 0  # random states are not near one another
+    # rows that vanish nearby up to rounding would otherwise raise the rank there
     terms = all_without_rounding(model, [model.terms(state.point) for state in around], around)
     near = [independent_rows(own.scaled_rows) for own in terms]
     here, most = independent_rows(context.terms.scaled_rows), max(near, key=len, default=())

@@ -49,6 +49,7 @@ class Generators:
         self.meaning: dict[sp.Symbol, Any] = {}
         self._generators: dict[Any, sp.Symbol] = {}
         self._tangents: dict[sp.Symbol, Any] = {}
+        # all at once: the unit of an angle must divide its multiples in every expression
         arguments = [f.args[0] for e in prepared for f in graph.atoms(e, sp.sin, sp.cos, sp.exp)]
         self._divisors = _divisors(arguments)
 
@@ -68,6 +69,7 @@ class Generators:
         if generator not in self.meaning:
             return sp.S.One if generator == variable else sp.S.Zero
         if generator in self._tangents:
+            # d tan(w/2)/dw = (1 + tan²(w/2))/2
             return (1 + generator**2) / 2 * self.rational(self._tangents[generator].diff(variable))
         return self.rational(self.meaning[generator].diff(variable))
 
@@ -89,10 +91,12 @@ class Generators:
 
     def _trigonometric(self, e: Any) -> Any:
         parts = self._multiples(e.args[0])
+        # expanded in dummies, because SymPy would combine or rewrite the angles themselves
         units = [sp.Dummy() for _ in parts]
         spread = sp.expand_trig(e.func(sp.Add(*(n * w for w, (_, n) in zip(units, parts, strict=True)))))
         rules: dict[Any, Any] = {}
         for w, (unit, _) in zip(units, parts, strict=True):
+            # one generator for an angle, not two with a relation: polynomials cannot express sin² + cos² = 1
             u = self._generator(sp.tan(unit / 2))
             self._tangents[u] = unit
             rules |= {sp.sin(w): 2 * u / (1 + u**2), sp.cos(w): (1 - u**2) / (1 + u**2)}
@@ -119,7 +123,7 @@ class Generators:
 
 
 @lru_cache(maxsize=4096)
-def neat(expression: Any) -> Any:
+def cancelled_fraction(expression: Any) -> Any:
     """Return the expression as one cancelled fraction if that is shorter and not too expensive, otherwise unchanged."""
     expression = exact(expression)
     if expression.is_Atom:
@@ -156,6 +160,7 @@ def _prepared(expression: Any) -> Any:
     e = expression
     if e.has(sp.tan, sp.cot, sp.sec, sp.csc):
         e = e.replace(lambda f: isinstance(f, (sp.tan, sp.cot, sp.sec, sp.csc)), lambda f: f.rewrite(sp.sin, sp.cos))
+        # SymPy leaves some functions in tangents of the whole angle
         e = e.rewrite(sp.tan).replace(sp.tan, lambda w: sp.sin(w) / sp.cos(w)) if e.has(sp.tan) else e
     if e.has(sp.sinh, sp.cosh, sp.tanh):
         e = e.rewrite(sp.exp)
@@ -176,6 +181,8 @@ def _divisors(arguments: Sequence[Any]) -> dict[Any, int]:
 def _with_sines(rational: Any, tangent: sp.Symbol, angle: Any) -> Any:
     """Convert a rational function of tan(w/2) to one of sin w and cos w."""
     numerator, denominator = (sp.Poly(p, tangent) for p in sp.fraction(sp.together(rational)))
+    # numerator and denominator are multiplied by the same even power of cos(w/2), which makes both polynomials in sin w
+    # and cos w
     half = (max(int(p.degree()) for p in (numerator, denominator)) + 1) // 2
     above, below = (_trigonometric_sum(p, half, angle) for p in (numerator, denominator))
     return sp.factor_terms(sp.cancel(above / below))

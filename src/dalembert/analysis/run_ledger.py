@@ -11,7 +11,8 @@ import numpy as np
 
 from dalembert.analysis.applied_parts import AppliedParts
 from dalembert.analysis.energy_terms import ledger_terms
-from dalembert.analysis.ledger import CLOSURE_LIMIT, Entry, Ledger, entries_of, inaccurate_work
+from dalembert.analysis.ledger import CLOSURE_LIMIT, Ledger, inaccurate_work
+from dalembert.analysis.ledger_entries import Entry, entries_of
 from dalembert.analysis.quadrature import Leg, Nodes, quadrature, whole_run
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics

@@ -43,6 +43,7 @@ def servo_report(context: CheckContext) -> ServoReport:
         return ServoReport(tuple(Finding(_subject(context.system, text), text, True) for text in refusal.problems))
     source: Source = dynamics.native.source  # pyright: ignore  (the protocol of compiled systems has no symbols)
     findings: list[Finding] = []
+    # first: where no inputs meet the requirements, their directions at this state are not described
     singular = _inputs(context, dynamics)
     for name, rows in dynamics.servos.items():
         structure = _structure(context, source, list(rows), hidden=bool(singular))
@@ -52,6 +53,7 @@ def servo_report(context: CheckContext) -> ServoReport:
     findings += singular
     findings += _limits(context, dynamics, source)
     internal = None
+    # internal dynamics needs inputs that meet the requirements
     if not any(finding.trouble for finding in findings):
         finding, internal = _internal_dynamics(context, source)
         findings.append(finding)
@@ -80,12 +82,14 @@ def _structure(context: CheckContext, source: Source, rows: list[int], *, hidden
     """Return sentences on the realisation of a servo constraint, its relative degrees and its redundant rows."""
     form, structure = _form(source), source.structure
     names = [row.name for row in form.requirements]
+    # rows of combinations come after those of the requirements, and have no names
     redundant = {structure.owners[i] for i in structure.redundant if i < len(names)}
     texts = [f"`{names[i]}` follows from the other requirements; it is met with them." for i in rows if i in redundant]
     rows = [i for i in rows if i not in redundant]
     if not rows:
         return texts
     degrees = {i: structure.relative_degree(i) for i in rows}
+    # inputs act later than on the derivative that the level of the requirement suggests
     behind = [i for i in rows if degrees[i] > _own_order(form.requirements[i].level)]
     order = _own_order(form.requirements[rows[0]].level)
     if behind:
@@ -111,6 +115,7 @@ def _structure(context: CheckContext, source: Source, rows: list[int], *, hidden
 
 
 def _own_order(level: str) -> int:
+    # a position must be differentiated twice until accelerations occur, a velocity once
     return LEVELS[::-1].index(level)  # pyright: ignore[reportArgumentType]
 
 
@@ -126,6 +131,7 @@ def _aligned(context: CheckContext, source: Source, rows: list[int]) -> bool:
         return False
     lengths = np.linalg.norm(inputs, axis=1, keepdims=True)
     inputs = inputs / np.where(lengths > 0, lengths, 1.0)
+    # the part of the accelerations by inputs outside the span of those by ideal forces
     rest = inputs.T - normals.T @ np.linalg.lstsq(normals.T, inputs.T, rcond=None)[0]
     return bool(np.abs(rest).max(initial=0.0) <= ALIGNED)
 
@@ -138,6 +144,8 @@ def _start(context: CheckContext, dynamics: Dynamics, source: Source, rows: list
     """Return sentences on the start that a servo constraint needs, and on how its errors settle."""
     form = _form(source)
     own = [form.requirements[i] for i in rows]
+    # a requirement of relative degree r must start with r matching derivatives; the first ones are those of its own
+    # level
     higher = sum(max(0, source.structure.relative_degree(i) - _own_order(form.requirements[i].level)) for i in rows)
     conditions = {"position": "the requirement and its rate", "velocity": "the requirement"}.get(own[0].level, "")
     if higher:
@@ -177,6 +185,7 @@ def _match(context: CheckContext, dynamics: Dynamics, names: set[str]) -> str:
     off = violated(residuals[own], slopes[own], y)
     if not off.any():
         return "The given state matches."
+    # only among those out of tolerance: the largest residual may be one with large terms
     worst = own[int(np.argmax(np.abs(residuals[own]) * off))]
     level = {"position": "the requirement", "velocity": "the requirement at velocity level"}.get(
         found.levels[worst], "a condition on higher derivatives"
@@ -217,6 +226,7 @@ def _limits(context: CheckContext, dynamics: Dynamics, source: Source) -> list[F
 def _internal_dynamics(context: CheckContext, source: Source) -> tuple[Finding, Internal | None]:
     """Return a finding on the motion that remains when all requirements are met, and that motion if linearised."""
     system, point = context.system, context.point
+    # a steady state exists only for constant references: they are held as at the given time
     standing = with_frozen_time(source, system, point.t) if _depends_on_time(source) else source
     loop, about = ClosedLoop(standing), "internal dynamics"
     text = f"With {quoted(servo.name for servo in system.servos)} met, "
@@ -224,6 +234,7 @@ def _internal_dynamics(context: CheckContext, source: Source) -> tuple[Finding, 
     if free == 0:
         return Finding(about, f"{text}no motion remains: the requirements determine it."), None
     text += f"an internal motion{'' if free is None else f' of dimension {free}'} remains"
+    # the given state first: its own steady state decides if a state was given
     starts = [_state(context), *(np.concatenate([s.point.q, s.point.qd]) for s in context.around)]
     states = steady_states(loop, starts, point.t, point.p, moving_first=context.given)
     if not states:
@@ -260,6 +271,7 @@ def _where(context: CheckContext, state: Internal, *, frozen: bool) -> str:
     shown = [*zip(names, state.y[:n], strict=True), *velocities]
     if context.fixed.p is None:
         shown += [(symbol.name, value) for symbol, value in zip(context.model.parameters, context.point.p, strict=True)]
+    # adding zero turns −0 into 0
     text = ", ".join(f"{name} = {round(value, 6) + 0.0:.3g}" for name, value in shown[:MOST_VALUES])
     text += ", ..." if len(shown) > MOST_VALUES else ""
     return f"{text}, with references as at t = {context.point.t:.3g}" if frozen else text

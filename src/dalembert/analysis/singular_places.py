@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded, short
-from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.evaluated_terms import without_dirac_deltas
 from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
@@ -74,17 +74,19 @@ def _state(form: StandardForm) -> list[Any]:
 
 
 def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], Any]]:
-    """Return a function that draws random parameters and returns det M as a function of the state.
+    """Return a function that draws random parameters and returns det M as a function of k states, (k, 1 + residuals).
 
     The residuals of position-level constraints between the coordinates in M alone follow it: they must vanish too.
     """
-    M = without_spikes(form.mass_matrix)
+    M = without_dirac_deltas(form.mass_matrix)
     variables = {*form.symbols.q, form.symbols.time}
     kept = [e for e in form.position if e != 0 and graph.free_symbols(e) & variables <= set(state)]
     present: set[Any] = set().union(*(graph.free_symbols(e) for row in (*M, kept) for e in row))
     others = sorted(present - set(state), key=str)
-    function = numeric_function([*state, *others], M, ["numpy", "scipy"])
-    residuals = numeric_function([*state, *others], kept, ["numpy", "scipy"])
+    # most entries of a large matrix are zero or occur twice: each distinct one is computed once
+    distinct = list(dict.fromkeys(e for row in M for e in row))
+    places = np.array([[distinct.index(e) for e in row] for row in M])
+    function = numeric_function([*state, *others], [*distinct, *kept], ["numpy", "scipy"])
 
     def chosen(rng: Any) -> Callable[[Any], Any]:
         values = rng.uniform(0.5, 1.5, len(others))
@@ -92,11 +94,12 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
 
         def determinant(x: Any) -> Any:
             nonlocal units
-            matrix = _real(function(*x, *values))
-            units = (
-                own_units(matrix) if units is None else units
-            )  # one scale for all states, so that the determinant stays continuous
-            return np.array([np.linalg.det(matrix / np.outer(units, units)), *_real(residuals(*x, *values))])
+            found = _real(function(*x.T, *values), len(x))
+            matrices = np.moveaxis(found[places], -1, 0)
+            # one scale for all states, so that the determinant stays continuous
+            units = own_units(matrices[0]) if units is None else units
+            scaled = np.linalg.det(matrices / np.outer(units, units))
+            return np.column_stack([scaled, found[len(distinct) :].T])
 
         return determinant
 
@@ -119,22 +122,24 @@ def _never_zero(base: Any, form: StandardForm) -> bool:
     return bool(positive.is_positive or positive.is_negative)
 
 
-def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], float]]:
-    """Return a function that draws random positive parameters and returns the factor as a function of the state."""
+def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], Any]]:
+    """Return a function that draws random positive parameters and returns the factor, (k, 1) at k states."""
     others = sorted(graph.free_symbols(base) - set(state), key=str)
     function = numeric_function([*state, *others], base, ["numpy", "scipy"])
 
-    def chosen(rng: Any) -> Callable[[Any], float]:
+    def chosen(rng: Any) -> Callable[[Any], Any]:
         values = rng.uniform(0.5, 1.5, len(others))
-        return lambda x: float(_real(function(*x, *values)))
+        return lambda x: _real([function(*x.T, *values)], len(x)).T
 
     return chosen
 
 
-def _real(value: Any) -> Any:
-    """Convert a value or a matrix to real numbers; entries that are not real become NaN."""
-    array: Any = np.asarray(value, complex)
-    return np.where(array.imag == 0, array.real, np.nan)
+def _real(values: Sequence[Any], count: int) -> Any:
+    """Return values at ``count`` states as a real array (values, count); what is not real becomes NaN."""
+    found: Any = np.empty((len(values), count), complex)
+    for row, value in zip(found, values, strict=True):
+        row[:] = value  # an entry that does not depend on the state is one number for all states
+    return np.where(found.imag == 0, found.real, np.nan)
 
 
 def _signs(choose: Callable[[Any], Callable[[Any], Any]], size: int) -> set[float]:
@@ -154,18 +159,28 @@ def _signs(choose: Callable[[Any], Callable[[Any], Any]], size: int) -> set[floa
             # new parameters for each start: whether a zero exists may depend on them
             function, start = choose(rng), rng.normal(size=size)
 
-            def miss(x: Any, function: Any = function) -> Any:
-                return np.nan_to_num(np.atleast_1d(function(x)), nan=UNDEFINED, posinf=UNDEFINED, neginf=-UNDEFINED)
+            def misses(x: Any, function: Any = function) -> Any:
+                return np.nan_to_num(function(x), nan=UNDEFINED, posinf=UNDEFINED, neginf=-UNDEFINED)
+
+            def miss(x: Any, misses: Any = misses) -> Any:
+                return misses(x[None])[0]
+
+            def slopes(x: Any, misses: Any = misses) -> Any:
+                # the differences that SciPy takes, at all states in one call
+                steps = np.sqrt(np.finfo(float).eps) * np.where(x >= 0, 1, -1) * np.maximum(1.0, np.abs(x))
+                steps = (x + steps) - x
+                found = misses(np.vstack([x, x + np.diag(steps)]))
+                return ((found[1:] - found[0]) / steps[:, None]).T
 
             first = abs(float(miss(start)[0]))
             if first < EXACT:  # a matrix that is singular everywhere has no isolated zeros
                 continue
-            found = least_squares(miss, start, xtol=tolerance, ftol=tolerance, gtol=tolerance)
+            found = least_squares(miss, start, slopes, xtol=tolerance, ftol=tolerance, gtol=tolerance)
             vanishes = np.abs(found.fun) <= RELATIVE_ZERO * np.array([first, *np.ones(len(found.fun) - 1)])
             if vanishes.all() and np.abs(found.x).max() < SEARCH_RADIUS:
                 near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
                 # both signs around a zero show that det M changes its sign there
-                signs |= {float(np.sign(miss(x)[0])) for x in near}
+                signs |= set(np.sign(misses(near)[:, 0]).tolist())
     return signs
 
 

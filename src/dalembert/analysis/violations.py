@@ -33,6 +33,7 @@ def violations(
         for k in map(int, np.flatnonzero(violated(residual, terms.A, getattr(point, argument), point.q, terms.M))):
             found[names[k], level] = float(residual[k])
             remedy = "this was allowed" if meant else _remedy(model, point, names, conflicts, k, level)
+            # violations with the same remedy are one sentence: a mechanism taken apart violates dozens of equations
             remedies.setdefault((level, remedy), {})[names[k]] = float(residual[k])
     findings = [Finding("state", _sentence(level, off, remedy), not meant) for (level, remedy), off in remedies.items()]
     return found, findings
@@ -50,6 +51,7 @@ def _remedy(
     model: Model, point: Point, names: Sequence[str], conflicts: Sequence[Conflict], row: int, level: Level
 ) -> str:
     """Return the remedy for a violation as text: a consistent state, unless none exists."""
+    # no consistent state exists then, and `da.consistent_state` would be wrong advice
     conflict = next((c.names for c in conflicts if c.level == level and names[row] in c.names), None)
     if conflict is not None:
         others = [name for name in conflict if name != names[row]]
@@ -65,6 +67,7 @@ def _remedy(
 
 def _velocity_conflict(model: Model, point: Point, row: int) -> list[int]:
     """Return a minimal set of constraints, including ``row``, that no velocity satisfies at the nearest positions."""
+    # at the nearest positions that are allowed, since velocities are judged after positions have been corrected
     placed = project_onto(model, point, model.position, "q")
     at = point if placed is None else placed.point
     rows = model.velocity

@@ -12,7 +12,7 @@ import sympy as sp
 from mpmath.libmp import NoConvergence
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded
-from dalembert.analysis.evaluated_terms import without_spikes
+from dalembert.analysis.evaluated_terms import without_dirac_deltas
 from dalembert.analysis.rational import Generators, exact, expanded
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
@@ -47,7 +47,7 @@ class ZeroTest:
         self.numerical = False
 
     def __call__(self, expression: Any) -> bool:
-        expression = without_spikes(exact(expression))
+        expression = without_dirac_deltas(exact(expression))
         if expression == 0:
             return True
         if graph.has_kind(expression, sp.Piecewise):
@@ -70,7 +70,7 @@ def seems_zero(expression: Any) -> bool:
     # a product vanishes if a factor does, and factors are cheaper to test
     if isinstance(expression, sp.Mul):
         return any(seems_zero(factor) for factor in expression.args if graph.free_symbols(factor))
-    expression = without_spikes(expression)
+    expression = without_dirac_deltas(expression)
     unknowns = sorted(graph.free_symbols(expression), key=str)
     function = numeric_function(unknowns, expression, "mpmath")
     tested, wanted = 0, _KINKED_TEST_POINTS if graph.has_kind(expression, *KINKED_OR_JUMPING) else _TEST_POINTS

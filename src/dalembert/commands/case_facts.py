@@ -89,7 +89,7 @@ def derive(
 
     Example: dalembert derive bead -o bead.html
     """
-    from dalembert.report.derivation import derive as derivation_of
+    from dalembert.report.derive import derive as derivation_of
 
     chosen = derivation_format(format, output)
     case = named_case(name)

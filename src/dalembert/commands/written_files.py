@@ -76,7 +76,7 @@ def demo(
 
     Exits with 1 if a check fails.
     """
-    from dalembert.report.gallery_pages import exhibits, write_pages
+    from dalembert.report.gallery_pages import case_pages, write_pages
 
     console = console_of()
     names = gallery.names()
@@ -84,7 +84,7 @@ def demo(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("solving", total=len(names))
-        for one in exhibits(names, output):
+        for one in case_pages(names, output):
             found[one.name] = one
             progress.update(task, advance=1, description=f"solved {one.name}")
             if not console.is_terminal:

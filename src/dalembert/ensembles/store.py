@@ -29,6 +29,7 @@ from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.model import graph
+from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,12 +44,7 @@ TEXT_FORMAT = 2
 def checked_store(path: Any) -> Path:
     """Return the path of a store, or raise an error if it cannot be one."""
     require("zarr")
-    target = Path(path)
-    if target.suffix.lower() != ".zarr":
-        raise InputError(f"`store` must end in .zarr; got `{target}`.")
-    if not target.parent.is_dir():
-        raise InputError(f"`store` must be in a folder that exists; there is no `{target.parent}`.")
-    return target
+    return target_path(path, (".zarr",), "store")
 
 
 def fingerprint(study: Study, members: Members, size: int) -> str:

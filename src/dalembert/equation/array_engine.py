@@ -15,9 +15,9 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.equation.scaling import is_positive
 from dalembert.lazy_jax import jax, jnp, jsl, lax
 from dalembert.levels import level_numbers
-from dalembert.linear_algebra import orthonormal_basis
+from dalembert.linear_algebra import are_determined, orthonormal_basis
 from dalembert.stabilisation import Gains
-from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, SHARE_TOLERANCE, START_TOLERANCE
+from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, START_TOLERANCE
 from dalembert.violation import DRIFTED, units
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class ArrayProgram:
         """Return whether the multipliers in the laws are unique: those of rows in use that no other row depends on."""
         shares = jax.vmap(lambda row: reduced.multipliers(row, len(B)))(B)
         lengths = jnp.linalg.norm(B, axis=1)
-        involved = jnp.abs(shares) * lengths > SHARE_TOLERANCE * lengths[:, None]
+        involved = ~are_determined(jnp.abs(shares) * lengths / jnp.where(lengths > 0, lengths, 1.0)[:, None])
         # a multiplier is not unique if a row left out is a combination in which its own row takes part
         wanted = np.array(self.law_multipliers)
         return jnp.all(used[wanted] & ~jnp.any(involved[:, wanted] & ~used[:, None], axis=0))

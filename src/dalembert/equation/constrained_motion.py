@@ -109,6 +109,7 @@ def _solve_each(formulation: Formulation, law_given: bool, M: Any, Q: Any, A: An
     for name in (field.name for field in fields(ConstrainedMotion)):
         values: list[Any] = [getattr(answer, name) for answer in found]
         together[name] = values[0]
+        # these are not arrays, or are the same for all problems
         if values[0] is not None and name not in ("laws", "normals", "inputs", "servo_error"):
             together[name] = np.stack(values).reshape(*batch, *np.asarray(values[0]).shape)
     return ConstrainedMotion(**together)
@@ -149,6 +150,7 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
                 f"`{name}` must have shape (..., {', '.join(map(str, core))}), n = {n} being the length of "
                 f"`applied_force` and m = {m} that of `constraint_rhs`; got {array.shape}."
             )
+        # a traced array has no values to check
         if not is_traced(array) and not np.isfinite(array).all():
             raise InputError(f"`{name}` must be finite; got {np.asarray(array)!s}.")
     if not is_traced(M):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from dalembert.arrays import is_traced, lu_factor, lu_solve, namespace_of
-from dalembert.linear_algebra import orthonormal_basis, row_norms
+from dalembert.linear_algebra import are_determined, orthonormal_basis, range_basis, row_norms, shares_outside
 from dalembert.tolerances import RANK_TOLERANCE
 
 if TYPE_CHECKING:
@@ -68,12 +68,14 @@ class Decomposition(NamedTuple):
         """Return multipliers of the scaled rows that exert no force, as rows; zero if there are none."""
         xp = namespace_of(self.range)
         outside = xp.eye(len(self.scale)) - self.range.T @ self.range
+        # A shorter row is too close to rounding to be scaled to unit length. The longer ones span the null space, since
+        # the squares of all lengths add up to its dimension.
         return xp.where(row_norms(outside)[:, None] > RANK_TOLERANCE**0.5, outside, 0.0)
 
     @property
     def unique(self) -> Array:
-        """Mask of the multipliers that are determined: those with a unit diagonal in the projector onto the range."""
-        return (self.range**2).sum(axis=0) > 1 - RANK_TOLERANCE
+        """Mask of the multipliers that are determined: those whose unit vectors are in the range."""
+        return are_determined(shares_outside(self.range))
 
 
 def decompose(B: Array) -> Decomposition:
@@ -86,10 +88,8 @@ def decompose(B: Array) -> Decomposition:
         return Decomposition(
             scale, unit, basis.vectors, xp.eye(len(B)), (unit @ basis.vectors.T,), rank, xp.asarray(xp.inf)
         )
-    # coefficients of the unit rows in the basis: their row space is the range of B̂
-    image = basis.vectors @ unit.T
-    columns = orthonormal_basis(image).vectors
-    core = columns @ image.T
+    columns = range_basis(basis)
+    core = columns @ unit @ basis.vectors.T
     # ones on the diagonal beyond the rank keep the core regular at a fixed shape, which tracing needs
     beyond = xp.diag(xp.where(xp.arange(len(core)) < rank, 0.0, 1.0))
     gap = xp.where(

@@ -201,6 +201,7 @@ def stabilised(terms: Terms, levels: tuple[str, ...], gains: Gains | None) -> Ar
     """Return b less Baumgarte's stabilising terms."""
     if gains is None or not levels:
         return terms.b
+    # each constraint is damped at its own level and below it
     of_velocity, of_position = zip(*(damping(level, gains) for level in levels), strict=True)
     xp = namespace_of(terms.b, *gains)
     return terms.b - xp.stack(of_velocity) * terms.velocity - xp.stack(of_position) * terms.position

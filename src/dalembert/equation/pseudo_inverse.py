@@ -44,12 +44,14 @@ class PseudoInverse(Formulation):
     def nonideal(self, factored: Any, C: Array) -> Part:
         _, B, B_plus, root, inverse_root = factored
         z = inverse_root @ C
+        # the part of z that the constraints leave, I − B⁺B
         scaled = z - B_plus @ (B @ z)
         return Part(inverse_root @ scaled, root @ scaled)
 
 
 def square_roots(M: Array) -> tuple[Array, Array]:
     """Return M^(1/2) and M^(-1/2), both symmetric."""
+    # by eigenvalues, since only they give the symmetric root; Cholesky's factor is another root
     values, vectors = eigh(M)
     root = namespace_of(M).sqrt(values)
     return (vectors * root) @ vectors.T, (vectors / root) @ vectors.T

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,16 +115,6 @@ def _require_mode(model: ExportedModel, start: Start, *, allow_violation: bool) 
             f"`mode` must last at the start, where its switching quantities must not be negative; {listed}. Pass the "
             f"mode of the start, or leave out `q0`, `qd0` and `parameters`."
         )
-
-
-def target_of(path: Any, suffix: str) -> Path:
-    """Return the file to write, which must have a suffix and be in a folder that exists."""
-    target = Path(path)
-    if target.suffix.lower() != suffix:
-        raise InputError(f"`path` must end in {suffix}; got `{target}`.")
-    if not target.parent.is_dir():
-        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
-    return target
 
 
 def _exportable(system: Any) -> System:

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from dalembert.export.arguments import model_of, target_of
+from dalembert.export.arguments import model_of
 from dalembert.export.c_header import STATE_ARGUMENTS, enumerations, header, interface
 from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
@@ -20,10 +20,11 @@ from dalembert.native.c_source import c_function, condition_of
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.program_text import Input, decimal
 from dalembert.native.runge_kutta import RUNGE_KUTTA
-from dalembert.native.step_control import ABRUPT, CAUTION, FIXED_ABRUPT, FIXED_ROUNDING, SHORTEST_SPAN
+from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, SAFETY_FACTOR, SHORTEST_SPAN
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 from dalembert.native.tape import Program
+from dalembert.target_path import target_path
 
 SPACING = 4 * 2.0**-52
 """Shortest step relative to the time: four times the spacing of floats."""
@@ -95,7 +96,7 @@ def export_c(
     >>> "int pendulum_step(double y[], double t, double h, const double p[])" in text
     True
     """
-    target = target_of(path, ".c")
+    target = target_path(path, (".c",))
     model = model_of(
         system,
         name or target.stem,
@@ -229,7 +230,7 @@ def _template(model: ExportedModel) -> tuple[str, str]:
         "MOST_RATIO": MOST_RATIO,
         "MOST_RATIO_AT_REST": MOST_RATIO_AT_REST,
         "LEAST_RATIO": LEAST_RATIO,
-        "CAUTION": CAUTION,
+        "SAFETY_FACTOR": SAFETY_FACTOR,
         "LAST_STEP_SLACK": LAST_STEP_SLACK,
         "SHORTEST_SPAN": SHORTEST_SPAN,
         "SPACING": SPACING,

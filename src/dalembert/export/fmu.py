@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dalembert.errors import InputError
-from dalembert.export.arguments import model_of, target_of
+from dalembert.export.arguments import model_of
 from dalembert.export.c_file import c_text, checking_function
 from dalembert.export.compiler import SUFFIXES, compile_library, host
 from dalembert.export.exported_model import ExportedModel
@@ -23,6 +23,7 @@ from dalembert.integration.drift import Drift, Projection
 from dalembert.model.ordering import unknown_names
 from dalembert.names import name_of, quoted
 from dalembert.settings import LEAST_RTOL
+from dalembert.target_path import target_path
 
 MOST_INTERNAL_STEPS = 1_000_000
 """Largest number of internal steps in one communication step."""
@@ -94,7 +95,7 @@ def export_fmu(
     if kind not in KINDS_OF_FMU:
         raise InputError(f"`kind` must be one of {quoted(KINDS_OF_FMU)}; got {kind!r}.")
     wanted = _platforms(platforms)
-    target = target_of(path, ".fmu")
+    target = target_path(path, (".fmu",))
     model = model_of(
         system,
         target.stem,

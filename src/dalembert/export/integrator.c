@@ -144,7 +144,7 @@ int @NAME@_integrate(double y[], double *t, double end, double *h, const double 
             return 0;
         }
         error = @NAME@_attempt(y, *t, size, p, rtol, atol, y2);
-        ratio = @CAUTION@/pow(error, 1.0/@ORDER@);
+        ratio = @SAFETY_FACTOR@/pow(error, 1.0/@ORDER@);
         if (error < 1.0) {
             ratio = fmin(ratio, error == 0.0 ? @MOST_RATIO_AT_REST@ : growth);
             /* a last step that was cut short does not shorten the next one */

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dalembert
-from dalembert.export.arguments import model_of, target_of
+from dalembert.export.arguments import model_of
 from dalembert.export.c_file import SWITCH_BISECTIONS
 from dalembert.export.exported_model import ExportedModel
 from dalembert.export.identifiers import identifiers
@@ -22,6 +22,7 @@ from dalembert.native.python_source import python_function
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING
 from dalembert.native.tape import Program
+from dalembert.target_path import target_path
 
 
 def export_python(
@@ -65,7 +66,7 @@ def export_python(
     >>> print(qdd + 0.0, valid)
     [0. 4.] True
     """
-    target = target_of(path, ".py")
+    target = target_path(path, (".py",))
     model = model_of(
         system,
         target.stem,

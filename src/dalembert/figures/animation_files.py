@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.errors import InputError
 from dalembert.figures.html_page import player_page
+from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,11 +38,7 @@ function draw(frame) {{ picture.src = "data:image/png;base64," + frames[frame]; 
 
 def checked_writer(path: Path) -> Writer:
     """Return the function that writes the format of a file; raise if there is none, no folder, or no encoder."""
-    writer = WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise InputError(f"`path` must end in `.gif`, `.html` or `.mp4`; got {path.name!r}.")
-    if not path.parent.is_dir():
-        raise InputError(f"`path` must lie in a folder that exists; there is no {path.parent}.")
+    writer = WRITERS[target_path(path, tuple(WRITERS)).suffix.lower()]
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
         raise InputError(
             "a file `.mp4` is encoded by the program `ffmpeg`, which must be on the PATH; it is not. Install it, or "

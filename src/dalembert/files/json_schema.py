@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from dalembert.files.control_settings import CONTROL_NUMBERS, LAYERS
-from dalembert.files.run_settings import DRIFT_CURES, FORMULATIONS, TOLERANCES
+from dalembert.files.run_settings import DRIFTS, FORMULATIONS, TOLERANCES
 from dalembert.mechanisms.mechanism_document import BODIES, FORCES, JOINTS
 from dalembert.model.document import Fields
 from dalembert.model.law_document import CONTACT_KEYS, LAWS
@@ -74,16 +74,14 @@ def _definitions() -> dict[str, Schema]:
 
 
 def _settings() -> Schema:
-    drift = _table(
-        {"type": {"enum": list(DRIFT_CURES)}, "iterations": _NUMBER, "alpha": _NUMBER, "beta": _NUMBER}
-        | {"conserve": _ref("several")},
-        ("type",),
-    )
+    names = [one.name for cure in DRIFTS.values() for one in fields(cure)]
+    arguments = {name: _ref("several") if name == "conserve" else _NUMBER for name in names}
+    drift = _table({"type": {"enum": list(DRIFTS)}, **arguments}, ("type",))
     formulation = _table({"type": {"enum": list(FORMULATIONS)}, "weight": _ref("nested")}, ("type",))
     return _table(
         {"q0": _ref("by-coordinate"), "qd0": _ref("by-coordinate"), "times": _ref("times")}
         | dict.fromkeys(TOLERANCES, _ref("expression"))
-        | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFT_CURES)}, drift)}
+        | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFTS)}, drift)}
         | {"formulation": _either({"enum": list(FORMULATIONS)}, formulation)}
         | {"events": _array(_event()), "control": _control()}
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dalembert.equation.singular_mass import SingularMass
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
 from dalembert.files.control_settings import read_control, write_control
-from dalembert.integration.drift import Baumgarte, NoCure, Projection
+from dalembert.integration.drift import DRIFT_CURES, NoCure, Projection
 from dalembert.model.document import DocumentEntry, Scope, read_nested, write_expression
 from dalembert.model.event_document import read_events, write_event
 from dalembert.model.system import System
@@ -25,7 +26,10 @@ FORMULATIONS: dict[str, Any] = {
     one.__name__: one
     for one in (Factored, Multipliers, PseudoInverse, SingularMass, StackedLeastSquares, ExtendedDAlembert)
 }
-DRIFT_CURES: dict[str, Any] = {"Projection": Projection, "Baumgarte": Baumgarte, "none": None}
+"""All formulations by name, for model files and tests."""
+
+DRIFTS: dict[str, Any] = {**{one.__name__: one for one in DRIFT_CURES}, "none": NoCure}
+"""All drift cures by name."""
 
 TOLERANCES = ("rtol", "atol", "step", "max_step", "max_steps")
 """Settings that are numbers."""
@@ -55,19 +59,27 @@ def read_settings(
 def _read_drift(entry: DocumentEntry, scope: Scope) -> Any:
     """Return a drift cure from its name, or from a table with its ``type`` and its arguments."""
     table = {"type": entry} if isinstance(entry.value, str) else entry.table(required=("type",))
-    kind = table["type"].text(list(DRIFT_CURES))
-    known = {"Projection": ("iterations", "conserve"), "Baumgarte": ("alpha", "beta"), "none": ()}[kind]
+    kind = table["type"].text(list(DRIFTS))
+    arguments = fields(DRIFTS[kind])
     if not isinstance(entry.value, str):
-        entry.table(("type", *known))
+        entry.table(("type", *(one.name for one in arguments)))
     if kind == "none":
         return None
-    given: dict[str, Any] = {key: table[key].number() for key in ("iterations", "alpha", "beta") if key in table}
-    if "conserve" in table:
-        given["conserve"] = tuple(_read_integral(own, scope) for own in table["conserve"].one_or_more())
-    if kind == "Baumgarte" and not {"alpha", "beta"} <= set(given):
-        raise entry.error('a drift cure "Baumgarte" must be given `alpha` and `beta`, in a table.')
+    given = {one.name: table[one.name] for one in arguments if one.name in table}
+    required = [one.name for one in arguments if one.default is MISSING]
+    if not set(required) <= set(given):
+        names = " and ".join(f"`{name}`" for name in required)
+        raise entry.error(f'a drift cure "{kind}" must be given {names}, in a table.')
+    values = {name: _read_argument(name, own, scope) for name, own in given.items()}
     with entry.places():
-        return DRIFT_CURES[kind](**given)
+        return DRIFTS[kind](**values)
+
+
+def _read_argument(name: str, entry: DocumentEntry, scope: Scope) -> Any:
+    """Return an argument of a drift cure: first integrals, or a number."""
+    if name == "conserve":
+        return tuple(_read_integral(own, scope) for own in entry.one_or_more())
+    return entry.number()
 
 
 def _read_integral(entry: DocumentEntry, scope: Scope) -> Any:
@@ -108,12 +120,16 @@ def write_settings(settings: Mapping[str, Any], system: System) -> dict[str, Any
 def _write_drift(drift: Any) -> Any:
     if drift is None or isinstance(drift, NoCure):
         return "none"
-    if isinstance(drift, Baumgarte):
-        return {"type": "Baumgarte", "alpha": float(drift.alpha), "beta": float(drift.beta)}
-    if type(drift) is Projection:
-        conserved = [own if isinstance(own, str) else write_expression(own) for own in drift.integrals]
-        return {"type": "Projection", "iterations": int(drift.iterations), "conserve": conserved}
-    raise InputError(f"a model file can hold the drift cures {', '.join(DRIFT_CURES)}; got {drift!r}.")
+    if type(drift) not in DRIFT_CURES:
+        raise InputError(f"a model file can hold the drift cures {', '.join(DRIFTS)}; got {drift!r}.")
+    entries: dict[str, Any] = {"type": type(drift).__name__}
+    for one in fields(drift):
+        value = getattr(drift, one.name)
+        if one.name == "conserve":
+            entries["conserve"] = [own if isinstance(own, str) else write_expression(own) for own in drift.integrals]
+        else:
+            entries[one.name] = int(value) if one.type == "int" else float(value)
+    return entries
 
 
 def _write_formulation(formulation: Any) -> Any:

@@ -55,7 +55,7 @@ _CASES = {
     "measured": ("Two sensors that disagree", "weighted.measured"),
     "skate": ("Skate on an incline", "coin_and_skate.skate"),
     "andrews": ("Andrews' squeezing mechanism", "ivp_test_set.andrews"),
-    "car-axis": ("Car axis on a bumpy road", "ivp_test_set.car_axis"),
+    "car-axis": ("Car axis on a bumpy road", "car_axis.car_axis"),
     "iftomm-pendulum": ("Pendulum in the plane", "iftomm.pendulum"),
     "four-bars": ("Four-bar windows through singular positions", "iftomm.four_bars"),
     "bricard": ("Bricard's mechanism", "iftomm.bricard"),
@@ -72,7 +72,7 @@ _CASES = {
     "bar-linkage": ("Four-bar linkage in the plane", "references.linkage"),
     "swarm-control": ("Swarm of five robots as a control problem", "swarm.as_control"),
     "two-masses": ("Two masses and a spring: push one, move the other", "control_cases.two_masses"),
-    "crane": ("Overhead crane that carries its load around an obstacle", "control_cases.crane"),
+    "crane": ("Overhead crane that carries its load around an obstacle", "crane.crane"),
     "arm-circle": ("Three-link arm on a circle, least torques", "control_arms.least_torques"),
     "arm-circle-inertia": (
         "Three-link arm on a circle, cost M⁻¹",

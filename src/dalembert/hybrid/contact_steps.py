@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dalembert.array_types import Floats
+from dalembert.hybrid.mobility import Mobility, rows_of
 from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.sparse_steps import NoStepError
 from dalembert.model.contact_statement import ContactGroup, ContactStatement
 from dalembert.native.contact_sweeps import ContactRows, solve_contacts
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.tolerances import RANK_TOLERANCE
 
 MOST_VELOCITY_ITERATIONS = 50
 """Iterations for forces that depend on velocities, after which a step is too long for them."""
@@ -215,7 +215,7 @@ class ContactSteps:
         mobility = Mobility.of(code, self.equations)
         # equations are solved for directly, and contacts by sweeps, which would converge slowly for both together
         free = mobility.met(v + h * code.mass.solve(force), (aim - offset)[self.equations])
-        G, impulses = _rows_of(code.A, rows), last[rows]
+        G, impulses = rows_of(code.A, rows), last[rows]
         H = mobility.rows(G)
         after = free + H.T @ impulses
         # the tolerance of the sweeps follows the velocities that the contacts have to change
@@ -254,54 +254,3 @@ class ContactSteps:
         applied = h * (self.code.force @ mean + transport)
         others = [] if laws is None else h * (laws @ mean)
         return np.concatenate([[applied], own[:m], self.friction_sums @ own, others])
-
-
-@dataclass(frozen=True, eq=False)
-class Mobility:
-    """The change of velocities by impulses, within equations that hold.
-
-    weights    (n,) of a diagonal M⁻¹; None if equations or entries of M couple the coordinates
-    inverse    (n, n) M⁻¹
-    A, held    rows (k, n) of the equations, and changes of velocities (n, k) for one unit of theirs
-    """
-
-    weights: Floats | None
-    inverse: Floats
-    A: Floats
-    held: Floats
-    gram: Floats
-
-    @classmethod
-    def of(cls, code: SparseSystem, equations: NDArray[np.int64]) -> Mobility:
-        nothing = np.zeros((0, code.n))
-        # without equations contacts stay coupled through shared bodies only, and their rows sparse
-        if not len(equations) and code.mass.is_diagonal:
-            return cls(code.mass.weights, nothing, nothing, nothing.T, np.zeros((0, 0)))
-        inverse = np.linalg.inv(code.mass.matrix().toarray())
-        A = code.A[equations].toarray()
-        # the pseudo-inverse, since redundant equations are allowed as in all other runs
-        gram = np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
-        return cls(None, inverse, A, inverse @ A.T @ gram, gram)
-
-    def met(self, v: Floats, wanted: Floats) -> Floats:
-        """Return velocities changed by impulses of the equations, such that A v is as wanted."""
-        return v + self.held @ (wanted - self.A @ v)
-
-    def impulses(self, v: Floats, wanted: Floats) -> Floats:
-        """Return these impulses."""
-        return self.gram @ (wanted - self.A @ v)
-
-    def rows(self, G: Any) -> Any:
-        """Return G M⁻¹ (k, n), with the impulses of the equations that go with those of G."""
-        if self.weights is not None:
-            return csr_array((G.data * self.weights[G.indices], G.indices, G.indptr), shape=G.shape)
-        free = G @ self.inverse
-        return csr_array(free - (free @ self.A.T) @ self.held.T)
-
-
-def _rows_of(A: Any, rows: NDArray[np.int64]) -> Any:
-    """Return some rows of a sparse array; SciPy's own indexing takes ten times as long for a few of them."""
-    lengths = np.diff(A.indptr)[rows]
-    indptr = np.concatenate([[0], np.cumsum(lengths)])
-    places = np.repeat(A.indptr[rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return csr_array((A.data[places], A.indices[places], indptr), shape=(len(rows), A.shape[1]))

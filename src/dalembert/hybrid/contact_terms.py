@@ -47,6 +47,7 @@ class ContactTerms:
         return {contact.name: contact for contact in contacts(self.whole)}
 
     def at(self, y: Floats, t: float) -> Terms:
+        # by name: the order of parameters is that of the whole system, which has more of them
         values = tuple(np.asarray(self.p[name], float) for name in self.dynamics.parameters)
         q, qd = np.split(y, 2)
         return Terms(*(np.asarray(term) for term in terms_at(self.dynamics, q, qd, t, values)))
@@ -68,4 +69,5 @@ class ContactTerms:
 
     def law_entry(self, name: str) -> int:
         """Return the index of the friction of a constraint among the entries of a ledger."""
+        # the order of ``ledger_entries.entries_of``: applied forces, constraints, laws
         return 1 + len(self.system.constraints) + self.friction[name].number

@@ -48,6 +48,7 @@ def _after(system: System, change: Change, now: Situation, t: float) -> Situatio
                 y[places[name]] = value
             else:
                 p[name] = float(value)
+        # a change may make a coefficient of damping or friction negative
         refuse_negative_coefficients(system, tuple(p[name] for name in system.parameter_names))
     return Situation(y, p, (active | {*change.on}) - {*change.off})
 

@@ -72,6 +72,7 @@ class SteppedMotion:
         found = step.impulses
         self.sweeps += found.sweeps
         self.turnover += float(np.abs(step.work).sum())
+        # a pair, so that the time of the largest residual is kept with it
         self.residual = max(self.residual, (found.residual, step.t))
         self.unsolved += found.residual > self.steps.method.tolerance
         gaps = np.where(self.steps.model.one_sided, self._gaps(step), 0.0)
@@ -87,6 +88,7 @@ class SteppedMotion:
         """Keep the motion at a time within a step: by a shorter step, unless it is the end of this one."""
         before, q, v = start
         if abs(t - before) <= SAME_TIME * step.h:  # the start of the run: the forces are those of its first step
+            # the end of the step before has been kept as this output already
             if self.outputs and self.outputs[-1][0] == t:
                 return
             self.outputs.append((t, step, q, v, work))
@@ -119,6 +121,7 @@ class SteppedMotion:
         m = len(model.names)
         forces = step.impulses.values / step.h
         rows = self.steps.gradients(step)
+        # the rows of friction follow those of the constraints
         rubbing = forces[m:] @ rows[m:]
         others = np.zeros(len(q)) if step.laws is None else np.asarray(step.laws.sum(axis=0)).ravel()
         code = steps.code

@@ -39,6 +39,7 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
     if not dynamics.actuators:
         return ""
     found = control_at(dynamics, q, qd, t, p)
+    # the compiled inputs are NaN wherever a condition fails; which one is found below, from the first cause to the last
     if np.isfinite(found.inputs).all():
         return ""
     if not np.isfinite(found.errors).all():
@@ -80,6 +81,7 @@ def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> st
     """Return a message if the last of the inputs (k, r) along a run are far larger than the usual ones, else an empty
     one: inputs that lose their effect on a requirement grow without bound."""
     sizes = np.nan_to_num(np.abs(inputs), posinf=np.inf)
+    # the median, since a few large inputs at the end must not set the scale
     usual = float(np.median(sizes.max(axis=1))) if len(sizes) else 0.0
     names = [name for name, size in zip(actuators, sizes[-1:].T, strict=True) if len(size) and size[0] > GROWN * usual]
     if not names or not usual > 0:

@@ -43,6 +43,7 @@ class Drift(ABC):
     @property
     def in_machine_code(self) -> bool:
         """Whether ``gains`` and ``projections`` describe it completely, so that the compiled integrator supports it."""
+        # another correction is a Python function, which machine code cannot call
         return type(self).correct is Drift.correct
 
     def correct(self, dynamics: Dynamics, q: Array, qd: Array, t: Any, p: Any, rows: Any) -> tuple[Array, Array]:
@@ -139,6 +140,10 @@ class Projection(Drift):
         if self.conserve is None:
             return ()
         return self.conserve if isinstance(self.conserve, tuple) else (self.conserve,)
+
+
+DRIFT_CURES: tuple[type[Drift], ...] = (Projection, Baumgarte)
+"""All drift cures, by which model files find them; their fields are the entries of a file."""
 
 
 def drift_notes(drift: Drift, integrals: Sequence[str] = ()) -> tuple[str, ...]:

@@ -54,14 +54,14 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
         answer = answer_at(dynamics, q, qd, np.asarray(t), p, method.formulation, gains)
     ahead = trouble_ahead(dynamics, path.y[-1], t, t - float(path.t[0]), p)
     # the integrators measure contradictions in other norms, and may refuse one that is just within the tolerance here
-    torn = float(np.asarray(answer.inconsistency)) > NEARLY_TORN * CONSISTENCY_TOLERANCE
-    if not ahead and torn and not method.formulation.compromises:
+    contradictory = float(np.asarray(answer.inconsistency)) > NEARLY_CONTRADICTORY * CONSISTENCY_TOLERANCE
+    if not ahead and contradictory and not method.formulation.compromises:
         return contradiction(answer, dynamics.constraints)
     ahead = ahead or singular_end(dynamics, path.t, path.y, p)
     return ahead or _step_size(method, path, answer, dynamics, grown_along(dynamics, path.y, path.t, p))
 
 
-NEARLY_TORN = 0.1
+NEARLY_CONTRADICTORY = 0.1
 """Inconsistency, relative to the one that is refused, from which constraints that end a motion are reported as
 contradictory: rounding leaves far less."""
 

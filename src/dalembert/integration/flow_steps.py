@@ -54,6 +54,7 @@ def step_controller(method: Method, stops: Any) -> diffrax.AbstractStepSizeContr
 
 def _equal_steps(times: Any, step: float) -> Any:
     """Return times with each interval divided into equal steps of at most a given length."""
+    # the same division as in the compiled integrator, so that both take the same steps
     counts = np.ceil(np.diff(times) / step * (1 - WHOLE_STEPS_SLACK)).astype(int)
     spans = [np.linspace(a, b, k, endpoint=False) for a, b, k in zip(times[:-1], times[1:], counts, strict=True)]
     return np.append(np.concatenate(spans), times[-1])

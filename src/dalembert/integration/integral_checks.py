@@ -31,6 +31,7 @@ def initial_values(dynamics: Dynamics, y: Floats, t: float, p: Mapping[str, Any]
         return tuple(np.asarray(given[name]) for name in dynamics.parameters)
 
     *names, time_scale = dynamics.unreported
+    # their values are unknown as yet; the programs evaluated here do not depend on them
     p = {**p, **dict.fromkeys(names, 0.0), time_scale: 1.0}
     scales_of_q, scales_of_qd = np.split(native.start(y, t, ordered(p))[2], 2)
     found = native.first_integrals(y[None], np.array([t]), ordered(p)).value[0]
@@ -53,6 +54,7 @@ def refuse_changing(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> None:
     # at rest the terms of a rate are rounding themselves; the time scale makes a rate of the size of the integral
     allowed = CHANGING * found.rate_size + EXACT * found.size / scale
     excess = np.abs(found.rate) / (allowed + TINY)
+    # NaN belongs to states beyond the domain, which the integrator reports itself
     k, i = np.unravel_index(int(np.argmax(np.where(np.isfinite(excess), excess, 0.0))), excess.shape)
     if excess[k, i] > 1:
         raise InputError(

@@ -60,8 +60,8 @@ def _require_finite(residuals: Floats, slopes: Floats, names: tuple[str, ...]) -
     """Raise an error that names the equations that are not finite at the given state."""
     off = ~(np.isfinite(residuals) & np.isfinite(slopes).all(axis=1))
     if off.any():
-        culprits = ", ".join(dict.fromkeys(f"`{names[k]}`" for k in np.flatnonzero(off)))
+        infinite = ", ".join(dict.fromkeys(f"`{names[k]}`" for k in np.flatnonzero(off)))
         raise StateError(
-            f"requirements and their derivatives must be finite at `q0` and `qd0`; {culprits} is not. Start from "
+            f"requirements and their derivatives must be finite at `q0` and `qd0`; {infinite} is not. Start from "
             f"another guess."
         )

@@ -89,6 +89,7 @@ class Method:
         given = self.solver.method if isinstance(self.solver, Implicit) else self.solver
         if not isinstance(given, (Tableau, Collocation)):
             return None
+        # with a fixed step the error estimate would be computed for nothing
         return given if self.step is None else given.fixed
 
     @property
@@ -112,6 +113,7 @@ def strip_tolerances(method: Method, max_steps: int = 0) -> tuple[Method, Tolera
     The number of steps left must not be part of the key either: ``max_steps`` of a compiled program replaces it.
     """
     values = (method.rtol, method.atol, method.step, method.max_step)
+    # None stays None: whether there is a value belongs to the program
     numbers = Tolerances(*(None if x is None else np.asarray(x, float) for x in values))
     # whether steps are fixed belongs to the program, their length does not
     fixed = None if method.step is None else 0.0

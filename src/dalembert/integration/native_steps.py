@@ -69,6 +69,7 @@ class NativeSteps:
         """Take up to ``room`` steps; return None if not even one can be taken."""
         self.begin(y, t)
         found = self._step_batch(y, t, end, room)
+        # rows that were independent at the start may have become dependent on the way
         if not len(found.t) and self._select_other_rows(y, t):
             found = self._step_batch(y, t, end, room)
         if not len(found.t):
@@ -132,6 +133,7 @@ class NativeSteps:
             well_conditioned &= np.isfinite(y).all(axis=1)
         if not well_conditioned.all():
             solved = {name: values for name, values in outputs.items() if name != "energy"}
+            # zero rather than NaN, which would spread to the other states in the products below
             outputs |= {name: np.where(well_conditioned[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
         solved_names = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
@@ -189,6 +191,7 @@ def rows_for(
     """
     native = native_of(dynamics)
     rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
+    # leaving out a row would change the other multipliers, and with them the laws
     if native.needs_multipliers:
         return rows
     n = len(y) // 2
@@ -210,6 +213,7 @@ def rows_for_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> NDArray
     usable = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)) & (masses > 0).all(axis=1)
     found = np.zeros(A.shape[:2], bool)
     M, A, masses = M[usable], A[usable], masses[usable]
+    # only masses: scaling by their roots is cheaper than a factorisation
     if np.count_nonzero(M) == masses.size:
         B = A / np.sqrt(masses)[:, None]
     else:

@@ -11,12 +11,12 @@ from typing import Any
 
 from dalembert.names import counted
 
-PATIENCE = 2.0
+SHOWN_AFTER = 2.0
 """Seconds before a bar appears."""
 
 
 class Progress:
-    """A progress bar on the terminal, which appears once a run has taken longer than ``PATIENCE``.
+    """A progress bar on the terminal, which appears once a run has taken longer than ``SHOWN_AFTER``.
 
     If ``wanted`` is True it appears at once, as plain lines without a terminal; if it is False it never appears.
     """
@@ -24,7 +24,7 @@ class Progress:
     def __init__(self, start: float, end: float, wanted: bool | None, what: str = "t"):
         self.start, self.end, self.what = start, end, what
         self.wanted = wanted
-        self.patience = 0.0 if wanted else PATIENCE
+        self.shown_after = 0.0 if wanted else SHOWN_AFTER
         self.began = time.perf_counter()
         self.bar: Any = None
         self.task: Any = None
@@ -38,7 +38,7 @@ class Progress:
 
     def show(self, t: float, steps: int | None = None) -> None:
         """Report that time t was reached, after a number of steps if these are counted."""
-        if self.wanted is False or time.perf_counter() - self.began < self.patience:
+        if self.wanted is False or time.perf_counter() - self.began < self.shown_after:
             return
         on_terminal = sys.stderr.isatty()  # asked only now: most runs are over before
         if self.wanted is None and not on_terminal:

@@ -160,17 +160,17 @@ def followed(
         if found["accurate"].all():
             return path, found
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
-        bridges = [_bridge(dynamics, method, path, p, t) for t in doubtful]
-        if any(bridges):
-            path.crossings += filter(None, bridges)
+        interpolated = [_interpolated(dynamics, method, path, p, t) for t in doubtful]
+        if any(interpolated):
+            path.crossings += filter(None, interpolated)
             found = outputs_along(dynamics, method, path, reached, p)
-        doubtful = [t for t, bridge in zip(doubtful, bridges, strict=True) if bridge is None]
+        doubtful = [t for t, one in zip(doubtful, interpolated, strict=True) if one is None]
         if not doubtful or len(stops) > MOST_STOPS:
             return path, found
         stops = sorted([*stops, doubtful[0]])
 
 
-def _bridge(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float) -> SingularityCrossing | None:
+def _interpolated(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float) -> SingularityCrossing | None:
     """Return the motion about a time at which the constraints lose rank within a step; None if they do not.
 
     A step that ends there is inaccurate, but steps to both sides of it need not be: the motion is interpolated.
@@ -180,7 +180,7 @@ def _bridge(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float) ->
         return None
     before, after = t - float(path.t[k]), float(path.t[k + 1]) - t
     lost = [abs(found - t) for found in crossings(dynamics, method, path, p)]
-    for part in BRIDGES:
+    for part in INTERPOLATED_PARTS:
         short = part * min(before, after)
         nodes = t + short * np.array([-1.0, -0.5, 0.4, 0.8])  # t is not in the middle, where many methods have a node
         at = outputs_along(dynamics, method, path, nodes, p)
@@ -189,7 +189,7 @@ def _bridge(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float) ->
     return None
 
 
-BRIDGES = (1e-2, 1e-1)
+INTERPOLATED_PARTS = (1e-2, 1e-1)
 """Distances from an output at which the constraints lose rank to the states between which it is interpolated, in parts
 of a step: close enough for an interpolation of order six, and far enough for accelerations to have their digits."""
 

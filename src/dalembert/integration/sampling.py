@@ -52,6 +52,7 @@ def _states(
     The function also returns whether those steps are accurate. Interpolation would lose several orders: the dense
     output of a high-order method is of lower order than its steps. Outputs do not shorten the steps.
     """
+    # an output at a step itself needs no further step
     states, accurate = np.array(y0), np.ones(len(times), bool)
     fixed = strip_tolerances(method, BATCH_STEPS)
     for k in np.flatnonzero(times > t0):
@@ -72,6 +73,7 @@ def _in_batches(
     parts: list[dict[str, Any]] = []
     for first in range(0, len(times), BATCH_TIMES):
         t, y = times[first : first + BATCH_TIMES], states[first : first + BATCH_TIMES]
+        # padded with a valid state: at zeros the equations may have no solution
         padded = (np.concatenate([x, np.repeat(x[-1:], BATCH_TIMES - len(t), axis=0)]) for x in (t, y))
         found = program(dynamics, *choices, *padded, np.asarray(len(t)), p)
         parts.append({name: np.asarray(values)[: len(t)] for name, values in found.items()})

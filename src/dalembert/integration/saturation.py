@@ -34,6 +34,7 @@ def saturations(actuators: Sequence[str], times: Floats, excess: Callable[[Float
     above = excess(times) > 0
     found: list[Saturation] = []
     for j in map(int, np.flatnonzero(above.any(axis=0))):
+        # it may have been at its limit from the beginning
         start = float(times[0]) if above[0, j] else None
         for k in np.flatnonzero(above[1:, j] != above[:-1, j]):
             at = _crossing(excess, j, times[k], times[k + 1], bool(above[k, j]))
@@ -68,6 +69,7 @@ def _crossing(excess: Callable[[Floats], Floats], j: int, early: float, late: fl
             early = middle
         else:
             late = middle
+    # the late end: there the input has changed over for certain
     return float(late)
 
 

@@ -80,6 +80,7 @@ def cross_singularity(native: NativeSteps, ts: Floats, ys: Floats, t1: float) ->
         return None
     singular, end = passage
     landings = [(np.abs(curve(end) - rough(end))[0], curve) for curve, rough in curves]
+    # all windows are tried: how far digits are lost before the singularity differs from case to case
     off, best = min(landings, key=lambda landing: float(landing[0].max()))
     landed = best(end)[0]
     allowed = 100 * (native.atol + native.rtol * np.abs(landed)) + ALLOWED_UNCERTAINTY * (1 + np.abs(landed))
@@ -118,6 +119,7 @@ def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterat
     for window, gap in product(WINDOWS, GAPS):
         known = float(ts[-1]) - gap * usual
         begin = int(np.searchsorted(ts, known - window * usual, side="right")) - 1
+        # not enough steps, or an interval too short for its nodes to be distinct times
         if begin < 0 or known - ts[begin] < RESOLVED * np.spacing(abs(known)):
             continue
         fine = _integrate_accurately(native, float(ts[begin]), ys[begin], known)
@@ -135,6 +137,7 @@ def _passage(native: NativeSteps, curve: Curve, last: float, usual: float, t1: f
     if not len(lost):
         return None
     regained = np.flatnonzero(well_conditioned[lost[0] :])
+    # rank is lost for good, which is no crossing
     if not len(regained) and times[-1] < t1:
         return None
     first = lost[0] + regained[0] if len(regained) else len(times) - 1

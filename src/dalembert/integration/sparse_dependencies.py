@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
+from dalembert.linear_algebra import are_determined
 from dalembert.native.sparse_system import SparseSystem
-from dalembert.tolerances import UNIQUE_SHARE
 
 
 def left_out(code: SparseSystem) -> NDArray[np.int64]:
@@ -61,11 +61,12 @@ class Dependencies:
 
     def unique(self) -> NDArray[np.bool_]:
         """Return a mask (m,) of the multipliers that are determined: no dependency has a part along them."""
-        found = np.ones(self.code.m, bool)
+        found, lengths = np.ones(self.code.m, bool), self.code.row_lengths
         for seed in range(RANDOM_DEPENDENCIES if len(self.rows) else 0):
-            # a random combination is zero only where all dependencies are
-            v = self.combined(np.random.default_rng(seed).normal(size=len(self.rows)))
-            found &= np.abs(v) <= UNIQUE_SHARE
+            # a random combination is zero only where all dependencies are; it is one of unit rows, so that the scale in
+            # which a constraint is written does not matter
+            random = np.random.default_rng(seed).normal(size=len(self.rows))
+            found &= are_determined(np.abs(lengths * self.combined(random / lengths[self.rows])))
         return found
 
 

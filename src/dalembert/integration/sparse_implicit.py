@@ -28,7 +28,7 @@ from dalembert.native.collocation_step import (
     NEWTON_SHARE,
     WANTED_RATE,
 )
-from dalembert.native.step_control import CAUTION
+from dalembert.native.step_control import SAFETY_FACTOR
 from dalembert.native.term_derivatives import TermDerivatives
 from dalembert.stabilisation import damping
 
@@ -51,6 +51,7 @@ class SparseImplicit:
 
     def stepped(self, y: Floats, t: float, h: float) -> Floats:
         """Return the state after one step from y, not finite if the iteration fails; the last slope is error / h."""
+        # a rejected step begins at the same state, whose derivatives are known
         if self._start[0] is not y or self._start[1] != t:
             self._linearise(y, t)
             self._start = y, t
@@ -87,7 +88,7 @@ class SparseImplicit:
             rate = size / before if count and before > 0 else 0.0
             # from the first rate alone: later ones are of rounding once the iteration has converged
             if count == 1:
-                self.slowness = min((rate * CAUTION / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
+                self.slowness = min((rate * SAFETY_FACTOR / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
             # rate / (1 − rate) bounds the sum of all further changes of a geometric series
             near = count and rate < 1 and rate / (1 - rate) * size < max(NEWTON_SHARE, rounding)
             if near or size <= rounding:
@@ -146,6 +147,7 @@ class SparseImplicit:
             shape = (n if name[0] == "K" else code.m, n)
             return coo_array((own, (rows.astype(int), columns.astype(int))), shape=shape).tocsr()
 
+        # dependent rows would make the matrix singular
         used = np.flatnonzero(steps.rows)
         A = code.A.copy()[used]
         parts = [matrix(name) if name[0] == "K" else matrix(name)[used] for name in ("Kq", "Kv", "Bq", "Bv")]
@@ -163,6 +165,7 @@ class SparseImplicit:
         if rows:
             whole = block_array([[whole, -A.T], [A - g * Bv - g**2 * Bq, None]])
         try:
+            # an ordering for matrices of nearly symmetric pattern, as this one
             factors = splu(whole.tocsc(), permc_spec="MMD_AT_PLUS_A")
         except RuntimeError:  # exactly singular
             return None

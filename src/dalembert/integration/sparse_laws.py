@@ -37,6 +37,7 @@ def nonideal_sum(code: SparseSystem, multipliers: Floats) -> Floats:
     """
     laws = code.laws
     assert laws is not None
+    # multipliers are not even needed: the shortest ones cost a factorisation of their own
     if not laws.needs_forces:
         return code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
     dependencies = Dependencies(code)
@@ -71,7 +72,9 @@ def law_forces(dynamics: LargeDynamics) -> tuple[Any, Any]:
     code = dynamics.code
     if code.laws is None:
         return np.zeros((0, code.n)), np.zeros((0, code.n))
+    # a copy, since the next evaluation overwrites the entries
     C = code.laws.C.copy()
+    # the nonideal force of a law acts on all coordinates that constraints couple, so that it is not sparse
     if C.shape[0] * code.n > MOST_LAW_NUMBERS:
         return C, None
     found = [

@@ -80,6 +80,7 @@ def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolut
     a = code.mass.solve(code.force)
     b = evaluated_rhs(dynamics, gains)
     lam, x = code.correction(b - code.A @ a)
+    # squares of A have half the digits; one refinement recovers them
     more, change = code.correction(b - code.A @ (a + x))
     lam, qdd = lam + more, a + x + change
     C, effect = np.zeros(code.n), np.zeros(code.m)
@@ -121,6 +122,7 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
     refuse_lost_reaction(dynamics, found.C, t)
     dependencies = Dependencies(code)
     lam = shortest(dependencies, found.multipliers)
+    # Gauss's function of the ideal problem: C counts as an applied force
     change = found.acceleration - found.free_acceleration - code.mass.solve(found.C)
     m, laws = code.m, law_forces(dynamics)
     answer: dict[str, Any] = {
@@ -152,6 +154,7 @@ def rank_gap_of(code: SparseSystem) -> float:
     """Return the size of the last row kept over that of the largest one left out; infinite if none was."""
     if code.elimination is None or not code.elimination.left_out.any():
         return np.inf
+    # pivots are squares of the sizes of rows, hence the root
     remaining, out = np.abs(code.elimination.remaining), code.elimination.left_out
     return float(np.sqrt(remaining[~out].min(initial=np.inf) / max(remaining[out].max(), TINY)))
 
@@ -173,6 +176,7 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
     """Raise an error unless the terms of the last evaluation are finite and all masses are positive."""
     code = dynamics.code
     mass = code.mass.diagonal
+    # the diagonal shows no NaN outside of it
     inside = np.isfinite(code.mass.values).all()
     parts = {"mass_matrix": mass if inside else code.mass.times(np.ones(code.n)), "applied_force": code.force}
     for name, values in parts.items():
@@ -188,6 +192,7 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
             f"`mass_matrix` of a large system must be positive definite; the mass of "
             f"`{dynamics.coordinates[light[0]]}` is {mass[light[0]]:.3g}."
         )
+    # negated, so that NaN counts as singular
     singular = np.flatnonzero(~(code.mass.pivots > SINGULAR_MASS))
     if len(singular):
         raise MassMatrixError(

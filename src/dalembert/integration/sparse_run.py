@@ -71,6 +71,7 @@ class SparseRun:
         if share > CONSISTENCY_TOLERANCE:
             if not self.outputs["t"]:
                 refuse_contradiction(self.dynamics, found)
+            # on the way it ends the run with the motion so far, at the start it is an error of the user
             raise NoStepError(t, "constraints contradict one another there")
         # once, at the start: coefficients of large systems are parameters, which do not change
         if not self.outputs["t"]:
@@ -99,6 +100,7 @@ class SparseRun:
         for name, value in values.items():
             self.outputs[name].append(value)
         if len(dependencies.rows):
+            # the first time of each rank is enough for a note
             self.redundant.setdefault(len(dependencies.rows), (t, dependencies.rows))
 
     def trajectory(self, parameters: Mapping[str, Any], notes: list[str], source: Any) -> Trajectory:
@@ -157,6 +159,7 @@ def accepted_sparse_start(
     """Return the state to start from, on the constraints if the given one misses them by little, and notes on it."""
     exact = require_start(dynamics, q0, qd0, t0, numbers, allow_violation=allow_violation)
     given = np.concatenate([q0, qd0])
+    # without a projection a start that misses the constraints is kept, and its drift is reported
     if exact or not method.drift.projections:
         return given, []
     found = np.concatenate(nearest_sparse_state(dynamics, q0, qd0, t0, numbers))

@@ -30,6 +30,7 @@ def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance
     code = dynamics.code
     residual, x = code.residuals[level], (q, qd)[level]
     sizes = abs(code.A)
+    # the terms of a constraint: its constant part, and its linear terms by size, since they may cancel
     own = np.abs(residual - code.A @ x) + sizes @ np.abs(x)
     least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass.diagonal), q, x))
     off = ~(np.abs(residual) <= tolerance * own + least)
@@ -55,6 +56,7 @@ def require_start(
     residuals, found = dynamics.code.residuals, []
     for level, argument in enumerate(("q0", "qd0")):
         rows = missed(dynamics, q, qd, level, START_TOLERANCE)
+        # contacts that are open do not count
         rows = rows if among is None else rows[among[rows]]
         if len(rows):
             found.append(f"{_violations(dynamics, rows, residuals[level], 'is')} at `{argument}`")
@@ -84,6 +86,7 @@ def _nearest_or_by_arrays(
     try:
         return _nearest(dynamics, q0, qd0, t, numbers, level)
     except StateError:
+        # arrays (n, n) would not fit into memory
         if len(q0) > LARGEST_ARRAYS:
             raise
     return _nearest_by_arrays(dynamics, q0, qd0, t, numbers, level)
@@ -102,6 +105,7 @@ def _nearest_by_arrays(
         return code.residuals[level][rows], code.A.toarray()[rows]
 
     code.evaluate(q0, qd0, t, numbers)
+    # in these directions the mass metric is the Euclidean one
     steps = np.linalg.inv(np.linalg.cholesky(code.mass.matrix().toarray())).T
     names = [dynamics.constraints[k] for k in np.flatnonzero(rows)]
     return nearest(equations, state[level], steps, names, ("q0", "qd0")[level], None if level == 0 else q0)
@@ -113,6 +117,7 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     start = state[level]
     if code.elimination is None or not (dynamics.levels <= level).any():
         return start
+    # all rows again: which ones are independent may differ from where the state was last factored
     code.elimination.used = dynamics.levels <= level
     for i in range(MOST_CORRECTIONS):
         code.evaluate(state[0], state[1], t, numbers, masses_too=not i)  # the metric is that of the given state
@@ -128,9 +133,9 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
     code.evaluate(state[0], state[1], t, numbers)
     rows = missed(dynamics, state[0], state[1], level, START_TOLERANCE)
     if len(rows):
-        culprits = _violations(dynamics, rows, code.residuals[level], "remains")
+        violated = _violations(dynamics, rows, code.residuals[level], "remains")
         raise StateError(
-            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {culprits}. If they contradict "
+            f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {violated}. If they contradict "
             f"one another, correct them; otherwise start from a guess nearer to them."
         )
     return state[level]

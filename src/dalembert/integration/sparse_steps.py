@@ -21,7 +21,7 @@ from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.collocation import Collocation
 from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.native.step_control import ABRUPT, CAUTION, settings_of
+from dalembert.native.step_control import ABRUPT, SAFETY_FACTOR, settings_of
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 
@@ -100,6 +100,7 @@ class SparseSteps:
     def slope(self, y: Floats, t: float) -> Floats:
         """Return ẏ (2n,) at a state."""
         self._evaluate(y, t)
+        # after a projection the factors are those of this state already
         if not self._is_factored:
             self._factor(self.rows)
         self._is_factored = False
@@ -171,6 +172,7 @@ class SparseSteps:
         rows = self.rows
         self._is_factored = False
         found = self.projected(self.stepped(step.start, step.before, t - step.before), t)
+        # the next step continues with its own rows, whatever the output has needed
         self.rows, self._is_factored = rows, False
         return found
 
@@ -195,22 +197,26 @@ class SparseSteps:
         while t < end:
             if h < settings[1] or not np.isfinite(h):
                 raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
+            # counted over all segments, since the limit is one of the whole run
             if self._taken >= method.max_steps:
                 raise NoStepError(
                     t, f"`max_steps` ({method.max_steps}) steps were taken. Pass more, or larger tolerances"
                 )
+            # a remainder that is much shorter than a step would be a step of rounding only
             is_last = min(h, longest) * (1 + LAST_STEP_SLACK) >= end - t
             size, reached = (end - t, end) if is_last else (min(h, longest), t + min(h, longest))
             arrived = self.stepped(y, t, size)
             error = 0.0 if method.step is not None else self._error(y, arrived, size)
-            state, ratio = arrived, CAUTION / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
-            rows = self.rows
+            ratio = SAFETY_FACTOR / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
+            state, rows = arrived, self.rows
             if error < 1.0:
                 state = self.projected(arrived, reached)
+                # a projection far beyond the error estimate may have jumped to another branch of the constraints
                 if not self._moved(arrived, state) <= ABRUPT:
                     error, ratio = np.inf, 0.0
             if not error < 1.0 and method.step is None:
                 self.rejected, growth, self.rows, self._is_factored = self.rejected + 1, 1.0, rows, False
+                # NaN means that a stage has left the domain of the equations
                 h = size * max(ratio if np.isfinite(ratio) else 0.0, LEAST_RATIO)
                 continue
             if not np.isfinite(state).all():
@@ -252,6 +258,7 @@ class SparseSteps:
         size, speed = (_rms(x / allowed) for x in (y, self.slopes[0]))
         if not np.isfinite(speed):
             return min(max(SHORT, least), left)
+        # the algorithm of Hairer, Nørsett and Wanner, Solving ODEs I, section II.4
         rough = 0.01 * size / speed if min(size, speed) > LEAST_SIZE else SHORT
         trial = min(max(rough, least), left)
         change = _rms((self.slope(y + trial * self.slopes[0], t + trial) - self.slopes[0]) / allowed)

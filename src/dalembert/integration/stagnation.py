@@ -17,7 +17,7 @@ from dalembert.integration.method import Method, StepBatch
 LAST_STEPS = (64, 256, 1024)
 """Numbers of last steps whose pace is examined: if the run cannot finish at that pace, a kink is searched for."""
 
-HOPELESS = 1e-2
+LEAST_REACH = 1e-2
 """Part of the rest of a segment that all steps of a run would cover at the pace of a force that jumps to and fro, below
 which the run ends."""
 
@@ -54,7 +54,7 @@ def _held(dynamics: Dynamics, method: Method, batch: StepBatch, kept: Kept, p: A
             break
         found = kink_beside(dynamics, y[-count:], float(t[-1]), p, coordinate_tolerance(method, y[-1]))
         # not if the segment may end before the steps do, or if somewhat more steps would help
-        if not found and count == LAST_STEPS[0] and reach < HOPELESS * rest:
+        if not found and count == LAST_STEPS[0] and reach < LEAST_REACH * rest:
             found = chatter_of_forces(dynamics, method, t[-count:], y[-count:], p)
         if found:
             return found

@@ -66,6 +66,7 @@ def require_start(
     terms = terms_at(dynamics, q, qd, t, p)
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
     require_finite(dict(zip(names, terms, strict=True)))
+    # after the test for finite values: NaN is not equal to itself, and would be reported as asymmetry
     require_symmetric(np.asarray(terms.M))
     if not allow_violation:
         _require_satisfied(dynamics, terms, q, qd)
@@ -121,6 +122,7 @@ def first_correction(terms: Terms, level: str) -> Floats:
     """Return the first step (n,) of the projection at a level: the Gauss–Newton step in its metric."""
     A, miss = np.asarray(terms.A), np.asarray(getattr(terms, level))
     inverse_root = _steps_for_any_mass(np.asarray(terms.M), A)
+    # a pseudoinverse, since constraints may be redundant
     return inverse_root @ (np.linalg.pinv(A @ inverse_root, rcond=SOLVED_RANK_TOLERANCE) @ miss)
 
 
@@ -153,6 +155,7 @@ def nearest_state(
     positions, names = constraint_equations(dynamics, "position", lambda q: terms_at(dynamics, q, qd0, t, p))
     if held is not None:
         positions, names = _with_held(positions, names, held("position", q0))
+    # the metric is that of the given state: with one that changes on the way, "nearest" would have no meaning
     q = nearest(positions, q0, unit_steps(dynamics, q0, qd0, t, p, metric), names, "q0")
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
     if held is not None:
@@ -251,10 +254,10 @@ def _require_solution(
     # NaN satisfies no comparison, so that it would not count as violated
     off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
     if off.any():
-        culprits = "; ".join(
+        remaining = "; ".join(
             f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
         )
         raise StateError(
-            f"some state near `{argument}` must satisfy the constraints; {culprits}. If they contradict one another, "
+            f"some state near `{argument}` must satisfy the constraints; {remaining}. If they contradict one another, "
             f"`da.check(system)` names them; otherwise start from a guess nearer to them."
         )

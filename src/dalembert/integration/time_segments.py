@@ -46,13 +46,13 @@ ISOLATED = 1e-6
 FLOW_JUMP = 4
 """Length of the step of a flow across a jump, in units in the last place of time."""
 
-QUIET = 1e-8
+STRAIGHT = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
-QUIET_FRACTION = 1e-4
+STRAIGHT_FRACTION = 1e-4
 """Largest second difference of such a function relative to that of the whole function, if this is less."""
 
-QUIET_CELLS = 8
+STRAIGHT_CELLS = 8
 """Intervals for which a function must have been constant or linear for its onset to be an event."""
 
 ONSET_CELLS, ONSET_STEP = 64, 4
@@ -227,14 +227,14 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
 def _onsets(t: Floats, values: Floats) -> list[float]:
     """Return the times at which a function begins to change after having been constant or linear."""
     second = np.abs(np.diff(values, n=2, axis=0))
-    # samples of a slowly varying function bend little everywhere: its inflections are not quiet intervals
-    quiet = np.minimum(QUIET, QUIET_FRACTION * second.max(axis=0)) + 16 * np.spacing(np.abs(values).max(axis=0))
-    bend = second > quiet
+    # samples of a slowly varying function bend little everywhere: its inflections are not straight intervals
+    rounding = 16 * np.spacing(np.abs(values).max(axis=0))
+    curved = second > np.minimum(STRAIGHT, STRAIGHT_FRACTION * second.max(axis=0)) + rounding
     times: set[float] = set()
-    for column in bend.T:
-        busy = np.flatnonzero(column)
-        gaps = np.diff(busy, prepend=-1)
-        times |= {float(t[k]) for k in busy[gaps > QUIET_CELLS]}
+    for column in curved.T:
+        places = np.flatnonzero(column)
+        gaps = np.diff(places, prepend=-1)
+        times |= {float(t[k]) for k in places[gaps > STRAIGHT_CELLS]}
     return sorted(times) if len(times) <= MOST_EVENTS else []
 
 

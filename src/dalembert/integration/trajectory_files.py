@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.names import column_unit, name_of
+from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
 
 def write(run: Trajectory, path: str | Path, units: Mapping[Any, str] | None) -> None:
     """Write a trajectory in the format given by the file ending; no incomplete file is ever left behind."""
-    if not isinstance(path, (str, Path)):
-        raise InputError(f"`path` must be text or a `Path`; got {path!r:.80}.")
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        *others, last = (f"{ending} ({format_.about})" for ending, format_ in FORMATS.items())
-        raise InputError(f"`path` must end in {', '.join(others)} or {last}; got `{target}`.")
-    if not target.parent.is_dir():
-        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    target = target_path(path, {ending: format_.about for ending, format_ in FORMATS.items()})
     if target.is_dir() and not _is_zarr(target):
         raise InputError(f"`path` must name a file to write; `{target}` is a folder of something else.")
     # in the same folder, since a file can be replaced atomically only within one file system

@@ -23,6 +23,7 @@ def unwrapped(source: RunSource, run: Any, expression: Any, times: Floats) -> Fl
     """
     steps = np.unique(np.concatenate([source.steps(run), run.t[[0, -1]]]))
     fine = np.unique(np.concatenate([steps, (steps[1:] + steps[:-1]) / 2, times]))
+    # at all fine times, not only at the requested ones, between which there may be whole turns
     angles = np.unwrap(source.values(source.at(run, fine), expression), axis=0)
     changes = np.abs(np.diff(angles, axis=0)).max(axis=tuple(range(1, angles.ndim)))
     if (changes > LARGEST_CHANGE).any():

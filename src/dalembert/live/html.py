@@ -14,6 +14,7 @@ from dalembert.live.description import checked_ranges, description
 from dalembert.live.experiment import Experiment
 from dalembert.live.scene import Scene, plain_points
 from dalembert.live.wasm_system import wasm_system
+from dalembert.target_path import target_path
 
 SCRIPTS = ("library", "rows", "machine", "segments", "motion", "work", "controls", "plots", "ledger", "live")
 """The scripts of a live page, in the order in which they are read; those of all pages come first."""
@@ -32,7 +33,7 @@ def write_live_page(
     experiment: Experiment, scene: Scene, path: str | Path, *, title: str | None, about: str, ranges: Any
 ) -> Path:
     """Write a live page and return its path."""
-    target = checked_target(path)
+    target = target_path(path, (".html",))
     text = live_page(experiment, scene, title=title or target.stem, about=about, ranges=ranges)
     size = len(text.encode())
     if size > MOST_BYTES:
@@ -41,16 +42,6 @@ def write_live_page(
             f"needs {size / 1e6:.1f} MB. `run.animate` writes a page of the motion alone."
         )
     target.write_text(text, encoding="utf-8")
-    return target
-
-
-def checked_target(path: str | Path) -> Path:
-    """Return the path of a page, or raise if it has another ending or no folder."""
-    target = Path(path)
-    if target.suffix.lower() != ".html":
-        raise InputError(f"`path` must end in `.html`; got {target.name!r}.")
-    if not target.parent.is_dir():
-        raise InputError(f"`path` must lie in a folder that exists; there is no {target.parent}.")
     return target
 
 

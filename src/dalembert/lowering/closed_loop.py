@@ -11,6 +11,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
+from dalembert.levels import STATE_LEVELS
 from dalembert.lowering.control_structure import ControlStructure
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
@@ -48,8 +49,9 @@ class ClosedLoop:
         recorded = RecordedTerms(Programs.of_all_rows(replace(source, control=control)))
         acceleration, control = recorded.motion().acceleration, recorded.control
         assert control is not None
+        # also redundant rows: their residuals show whether a state satisfies the constraints
         everything = range(recorded.programs.m)
-        residuals = [r for level in ("position", "velocity") for r in recorded.residuals(level, everything)]
+        residuals = [r for level in STATE_LEVELS for r in recorded.residuals(level, everything)]
         residuals += [error for own in control.errors for error in own]
         self._residuals = Program(recorded.tape, residuals)
         self._program = Program(recorded.tape, [*residuals, *acceleration])
@@ -83,6 +85,7 @@ def input_directions(source: Source, y: Floats, t: float, p: Floats) -> InputDir
     form = source.control
     assert form is not None
     terms = RecordedTerms(Programs.of_all_rows(source))
+    # without the further rows of a tangent realisation: the direct effect of the inputs is asked for
     control = RecordedControl(terms, form, ControlStructure())
     at_rest, n = [0] * terms.programs.m, terms.programs.n
     inputs: list[Any] = []
@@ -93,6 +96,7 @@ def input_directions(source: Source, y: Floats, t: float, p: Floats) -> InputDir
             total = sl.plus(total, column, u)
         inputs += total
         normals += terms.solve([terms.read(e) for e in requirement.row.gradient], at_rest).acceleration
+    # evaluated once, by the interpreter of tapes: compiling would take longer
     values = differentiated(Program(terms.tape, [*inputs, *normals, *terms.diagonal]), y, t, p)[0]
     k = len(form.requirements)
     own, ideal, masses = np.split(values, [k * n, 2 * k * n])
@@ -106,6 +110,7 @@ def with_frozen_time(source: Source, system: System, t: float) -> Source:
     """
     symbols, form = source.form.symbols, source.form
     fixed = {symbols.time: sp.Float(t)}
+    # differentiated after the replacement, so that derivatives by time are zero
     rows = [constraint_row(_frozen(constraint, symbols, fixed), symbols) for constraint in system.constraints]
     standing = replace(
         form,

@@ -79,6 +79,7 @@ def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:
     state = (*(family[k] for family in families for k in places), *reactions)
     parameters = tuple(sp.Symbol(name, real=True) for name in run.parameters)
     _refuse_unknown(run, symbols, expressions, {*state, *parameters, symbols.time})
+    # by identity: comparing large expressions takes longer than compiling them again
     evaluate = _compiled(tuple(map(graph.IdentityKey, expressions)), state, symbols.time, parameters)
     parts = (run.q, run.qd, run.acceleration, run.ideal_force, run.multipliers, run.reactions)
     values = evaluate(np.concatenate(parts, axis=1), run.t, np.array([*run.parameters.values()], float).T)
@@ -101,6 +102,7 @@ def values_of_part(run: Trajectory, given: Any) -> Floats:
         reactions=run.reactions[:, rows],
         coordinates=tuple(run.coordinates[i] for i in columns),
         constraints=tuple(run.constraints[i] for i in rows),
+        # arrays of parameters belong to single copies, which expressions cannot name
         parameters={name: value for name, value in run.parameters.items() if np.ndim(value) == 0},
     )
     functions: list[Any] = [sp.Function(name) for name in part.coordinates]
@@ -115,6 +117,7 @@ def _nested(given: Any) -> tuple[list[Any], tuple[int, ...]]:
     if isinstance(given, StartValue):
         given = given.in_motion
     if isinstance(given, sp.MatrixBase):
+        # a column of SymPy is a vector to its user, not a matrix with one column
         given = given.flat() if given.cols == 1 else given.tolist()
     if isinstance(given, np.ndarray):
         given = given.tolist()
@@ -168,6 +171,7 @@ def _compiled(
     read = Recorder(tape, inputs | {time: tape.input("t", 0)})
     try:
         program = BatchProgram(Program(tape, [read(e) for e in expressions]), len(state))
+    # special functions, which SciPy has and machine code has not
     except NoMachineCodeError:
         return _by_scipy(expressions, state, time, parameters)
     return lambda y, t, p: program(y, t, np.broadcast_to(p, (len(t), p.shape[-1])))

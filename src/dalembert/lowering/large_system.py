@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import InputError, ModelError
-from dalembert.levels import Level
+from dalembert.levels import LEVELS
 from dalembert.lowering.large_time_functions import large_signals, large_time_functions
 from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
@@ -84,7 +84,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         ) from None
     levels = np.zeros(len(statement.constraint_names), np.int64)
     for rows, group in zip(statement.rows, statement.constraints, strict=True):
-        levels[rows] = LEVEL_NUMBERS[group.template.level]
+        levels[rows] = LEVELS.index(group.template.level)
     return LargeDynamics(
         SparseSystem(
             mass,
@@ -106,9 +106,6 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         large_time_functions([*masses, *rates, *forces, *constraints]),
         large_signals([*masses, *rates, *forces, *constraints]),
     )
-
-
-LEVEL_NUMBERS: dict[Level, int] = {"position": 0, "velocity": 1, "acceleration": 2}
 
 
 def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
@@ -145,6 +142,7 @@ def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMa
     pairs = [{key: statement.places(group, key) for key in group.components} for group in statement.masses]
     beside = [places for own in pairs for key, places in own.items() if key[0] != key[1]]
     every = np.concatenate([np.zeros((0, 2), np.int64), *beside])
+    # such an entry would be counted twice, once for each triangle
     if (every[:, 0] == every[:, 1]).any():
         raise ModelError(
             ["entries of `mass_matrix` beside the diagonal must be of two coordinates; one copy has the same twice."]
@@ -198,6 +196,7 @@ def _kinetic(group: MassEntries | RateInertia, statement: LargeStatement, number
     symbols, places = _placed([*group.components.values(), *own], copies, len(group), statement)
     total = sp.Add(
         *(
+            # an entry beside the diagonal stands for both triangles
             entry * first.diff(t) * second.diff(t) / (2 if first == second else 1)
             for (first, second), entry in group.components.items()
         )
@@ -218,6 +217,7 @@ def _placed(
 ) -> tuple[StateSymbols, Any]:
     """Return the symbols of the coordinates in a template, and their positions (copies, k)."""
     used = {q for expression in expressions for q in functions_of_time(sp.sympify(expression))}
+    # likewise; the program does not depend on which copy is which
     placeholders = tuple(sorted(used, key=name_of))
     columns = [
         statement.positions.of(copies.coordinates[q])
@@ -239,7 +239,9 @@ def _copied(
     """Record the outputs of a template on a tape, with the places of the inputs of each copy."""
     own = {real_symbol(symbol): values for symbol, values in copies.numbers.items()}
     state = {*symbols.q, *symbols.qd, symbols.time}
+    # sorted, since sets have another order in each process
     constants = sorted(graph.free_symbols(*outputs) - state, key=lambda symbol: symbol.name)
+    # parameters are the same for all copies, and are read from one place; other numbers differ from copy to copy
     shared = [symbol for symbol in constants if symbol not in own and not isinstance(symbol, InternalSymbol)]
     each = [symbol for symbol in constants if symbol not in shared]
     tape = Tape()

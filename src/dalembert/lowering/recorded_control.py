@@ -13,7 +13,7 @@ is a single row, the new row takes its place.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.requirement_rows import RequirementRows
@@ -27,9 +27,6 @@ REACTION_STEPS = 3
 
 MET = 1e-10
 """Largest part of the terms of a requirement that these steps may leave."""
-
-if TYPE_CHECKING:
-    pass
 
 
 class RecordedControl(RequirementRows):
@@ -61,13 +58,17 @@ class RecordedControl(RequirementRows):
     def solution(self) -> tuple[list[Any], list[tuple[Any, Any]], dict[int, tuple[Any, Any]]]:
         """The inputs of least cost, pairs of which the first must be the larger one for them to exist, and the pivot of
         each row with its limit."""
+        # redundant rows would make G N⁻¹Gᵀ singular
         used = [i for i in range(len(self.owners)) if i not in self.structure.redundant]
         rows = [self.effect(i) for i in used]
         weighted = [self.weighted(row) for row in rows]
         nulls = self._orthonormal([[w.get(i, 0) for i in used] for w in self.null_vectors])
         S = self._system(rows, weighted, nulls)
+        # along null vectors the inputs have no effect, and the further rows take over
         targets = _without([sl.sub(0, self.nominal[i]) for i in used], nulls)
         settling = _without([sl.sub(0, self.settling[i]) for i in used], nulls)
+        # in the Euclidean metric only the settling terms are weighted differently; the nominal inputs are those of
+        # least cost
         if self.form.euclidean:
             u = sl.plus(self._least(rows, weighted, S, targets), self._settled(rows, settling))
         else:
@@ -93,6 +94,7 @@ class RecordedControl(RequirementRows):
         tape = self.terms.tape
         for _ in range(REACTION_STEPS):
             alpha, _ = self._response(u, used)
+            # derivatives on the tape itself: friction is piecewise linear, and a formula for it would repeat the laws
             columns = [along(tape, alpha, {x.line: 1.0}) if isinstance(x, Value) else [0] * len(alpha) for x in u]
             rows = [[column[i] for column in columns] for i in range(len(alpha))]
             weighted = [self.weighted(row) for row in rows]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.array_types import Floats, vector_of
-from dalembert.levels import rows_at
+from dalembert.levels import STATE_LEVELS, rows_at
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_terms import RecordedTerms
@@ -29,7 +29,7 @@ def state_equations(source: Source) -> StateEquations:
     outputs: list[Any] = []
     levels: list[str] = []
     constraints: list[int] = []
-    for level in ("position", "velocity"):
+    for level in STATE_LEVELS:
         rows = [int(k) for k in np.flatnonzero(rows_at(source.levels, level))]
         outputs += recorded.residuals(level, rows)
         levels += [level] * len(rows)

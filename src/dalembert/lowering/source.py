@@ -100,6 +100,7 @@ class Source:
         rows = (*form.mass_matrix, *form.constraint_matrix)
         vectors = (form.applied_force, form.constraint_rhs, form.position, form.velocity)
         laws = () if self.laws is None else self.laws.components
+        # their expressions are not looked through, so that they count as explicit functions of time
         plain = not (self.control or self.feedback) and (self.laws is None or not self.laws.actual)
         entries = (entry for part in (*rows, *vectors, *laws) for entry in part)
         return not plain or any(form.symbols.time in graph.free_symbols(entry) for entry in entries)
@@ -108,6 +109,7 @@ class Source:
     def masses_differ(self) -> bool:
         """Whether a constraint couples coordinates of different masses."""
         M = self.form.mass_matrix
+        # by comparison of expressions: equal masses with other names count as different, which costs one refinement
         touched = ([i for i, e in enumerate(row) if e != 0] for row in self.form.constraint_matrix)
         return any(len({M[i][i] for i in own}) > 1 for own in touched)
 
@@ -146,6 +148,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
     symbols = form.symbols
     lam = tuple(plain_multiplier(name) for name in system.constraint_names)
     reactions = tuple(plain_reaction(name) for name in system.constraint_names)
+    # one law of the actual reactions makes the reactions of all laws unknowns of one equation
     general = any(graph.has_kind(c, reaction) for own in system.laws for c in own.law.components(system.coordinates))
     actual = () if general else tuple(i for i, placed in enumerate(system.laws) if placed.actual)
     components = tuple(_general(placed, system) if general else _components(placed, system) for placed in system.laws)

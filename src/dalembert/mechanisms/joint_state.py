@@ -19,11 +19,12 @@ from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.mechanisms.vectors import conjugate, evaluate, half_turning, quaternion, rotation
 from dalembert.model.constraint import Constraint
+from dalembert.model.deferred_fields import Deferred
 from dalembert.model.input_values import parameter_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.similar_terms import with_constraints
 from dalembert.model.symbols import t as time
-from dalembert.model.system import Deferred, System
+from dalembert.model.system import System
 from dalembert.tolerances import EXACT
 from dalembert.verbs import consistent_state
 

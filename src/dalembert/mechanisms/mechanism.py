@@ -14,20 +14,14 @@ import numpy as np
 from dalembert.errors import ModelError
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
-from dalembert.mechanisms.couplings import Drive
-from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
-from dalembert.mechanisms.forces import Applied, Gravity
-from dalembert.mechanisms.frames import MovingBody
-from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.mechanism_assembly import Assembly, assembled
+from dalembert.mechanisms.mechanism_parts import PARTS, valid_parts
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.mechanism_system import system_of
 from dalembert.mechanisms.reaction_forces import reactions_of
 from dalembert.mechanisms.reactions import Reactions
-from dalembert.mechanisms.transmission import Transmission
 from dalembert.mechanisms.vectors import numbers
-from dalembert.model.constraint import Constraint
-from dalembert.model.servo import Actuator, Servo
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
 from dalembert.names import listed, summary
@@ -85,22 +79,9 @@ class Mechanism:
     notes: Any = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        kinds = {
-            "bodies": MovingBody,
-            "joints": (Joint, Drive, Transmission),
-            "forces": Applied,
-            "constraints": Constraint,
-            "servos": Servo,
-            "extra_coordinates": ExtraCoordinates,
-            "actuators": Actuator,
-        }
         problems: list[str] = []
-        for part_of, kind in kinds.items():
-            given = getattr(self, part_of)
-            parts = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-            invalid = [part for part in parts if not isinstance(part, kind)]
-            problems += [f"`{part_of}` must hold {_EXPECTED[part_of]}; got {part!r}." for part in invalid]
-            object.__setattr__(self, part_of, tuple(part for part in parts if part not in invalid))
+        for part_of in PARTS:
+            object.__setattr__(self, part_of, valid_parts(part_of, getattr(self, part_of), problems))
         problems += mechanism_problems(self)
         if problems:
             raise ModelError(problems)
@@ -365,14 +346,3 @@ class Mechanism:
 
         values = value_entries(self.system, parameters, q0, qd0, times)
         return save_document(path, mechanism_document(self) | values)
-
-
-_EXPECTED = {
-    "bodies": "`da.Particle`, `da.PlanarBody` or `da.Body` objects",
-    "joints": "joints such as `da.Revolute`, `da.Drive` or `da.Transmission`",
-    "forces": "forces such as `da.Gravity` or `da.Spring`",
-    "constraints": "`da.Constraint` objects",
-    "servos": "`da.Servo` objects",
-    "extra_coordinates": "`da.ExtraCoordinates` objects",
-    "actuators": "`da.Actuator` objects",
-}

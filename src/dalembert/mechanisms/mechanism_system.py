@@ -16,10 +16,11 @@ from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.joint_inertia import Rotor, added_inertia
 from dalembert.mechanisms.motors import with_directions
 from dalembert.model import graph
+from dalembert.model.deferred_fields import LARGEST_EXPANDED, Deferred
 from dalembert.model.force_parts import REST, ForcePart
 from dalembert.model.laws import Prescribed
 from dalembert.model.symbols import functions_of_time, reaction, t
-from dalembert.model.system import LARGEST_EXPANDED, Deferred, System
+from dalembert.model.system import System
 
 
 def extra_coordinates_of(mechanism: Any) -> tuple[ExtraCoordinates, ...]:

@@ -13,6 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.linear_algebra import are_determined, padded_null_space, unit_rows
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.motors import motors, unit_force
@@ -24,14 +25,11 @@ from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
-from dalembert.tolerances import TINY
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 NEGLIGIBLE = 1e-9
 """Singular values of unit rows, and forces, below this fraction of the largest count as zero: a thousand times what
 sums over the entries of a mechanism leave of rounding."""
-
-UNIQUENESS_TOLERANCE = 1e-6
-"""Largest change of a joint's force by a unit redistribution among redundant constraints at which it is unique."""
 
 
 def require_trajectory_of(mechanism: Any, run: Any) -> None:
@@ -95,20 +93,15 @@ def _rows(mechanism: Any, run: Trajectory) -> Floats:
 
 def _self_equilibrated(rows: Floats) -> Floats:
     """Return multipliers (T, m, k) without resultant force: null vectors of Aᵀ, padded with zeros to k."""
-    sizes = np.linalg.norm(rows, axis=2, keepdims=True)
-    scaled = rows / np.where(sizes > 0, sizes, 1)
-    left, singular, _ = np.linalg.svd(scaled)
-    count, m = rows.shape[:2]
-    full = np.zeros((count, m))
-    full[:, : singular.shape[1]] = singular
-    nothing = full <= NEGLIGIBLE * np.maximum(full[:, :1], TINY)
-    return left * nothing[:, None, :] / np.where(sizes > 0, sizes, 1)
+    unit, scales = unit_rows(rows, np.ones(rows.shape[:2]))
+    null_vectors: Any = padded_null_space(unit.swapaxes(1, 2), SOLVED_RANK_TOLERANCE)  # pyright: ignore
+    return null_vectors * scales[:, :, None]
 
 
 def _unique(rows: Floats, free: Floats) -> NDArray[np.bool_]:
     """Return whether no redistribution among redundant constraints changes the force of these rows."""
     exchanged = np.abs(np.einsum("tmn,tmk->tnk", rows, free)).max(axis=(1, 2), initial=0.0)
-    return exchanged <= UNIQUENESS_TOLERANCE
+    return are_determined(exchanged)
 
 
 def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None, Floats]:

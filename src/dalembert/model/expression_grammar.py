@@ -13,34 +13,21 @@ that name.
 
 from __future__ import annotations
 
-import difflib
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy as sp
 
 from dalembert.errors import ExpressionError
 from dalembert.model import expression_nodes as nodes
+from dalembert.model import expression_operands as operands
 from dalembert.model import graph
-from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNCTIONS
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
-from dalembert.model.signal import Signal, signal_data
-from dalembert.model.symbols import ideal_force, multiplier, reaction, t
+from dalembert.model.signal import signal_data
 
 MOST_NESTED = 100
 """Largest depth of brackets, exponents and signs."""
-
-HIGHEST_DERIVATIVE = 4
-"""Largest number of primes of a signal: derivatives of higher order of all kinds are zero."""
-
-LONGEST_NAME = 200
-"""Longest name; longer ones are mistakes, and comparing them with others would take long."""
-
-CONSTANTS = {"pi": Parsed(sp.pi, 1, math.pi), "t": Parsed(t)}
-"""Names that need no declaration: π and time."""
 
 _COMPARISONS: dict[str, Any] = {"<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge, "=": sp.Eq, "!=": sp.Ne}
 _BINDING = {"or": 1, "and": 2, **dict.fromkeys(_COMPARISONS, 4), "+": 5, "-": 5, "*": 6, "/": 6, "**": 8}
@@ -67,7 +54,7 @@ class Parser:
         if kind is not None and token.kind != kind:
             expected = "end of the expression" if kind == "end" else f"`{kind}`"
             hint = " Write a product with `*`." if token.kind in ("name", "number", "quoted", "(") else ""
-            raise self.error(f"an operator or the {expected} was expected; got {_shown(token)}.{hint}", token)
+            raise self.error(f"an operator or the {expected} was expected; got {operands.shown(token)}.{hint}", token)
         self.place += 1
         return token
 
@@ -218,123 +205,9 @@ class Parser:
             self.take(")")
             return part
         if token.kind in ("name", "quoted") and isinstance(self.names.get(token.text), signal_data):
-            return self.inner(lambda: self.signal(token))
+            return self.inner(lambda: operands.signal(self, token))
         if token.kind == "name" and self.token.kind == "(":
-            return self.inner(lambda: self.call(token))
+            return self.inner(lambda: operands.call(self, token))
         if token.kind in ("name", "quoted"):
-            return self.named(token)
-        raise self.error(f"a number, a name or a bracket was expected; got {_shown(token)}.", token)
-
-    def named(self, token: Token) -> Parsed:
-        """Return the part that a name stands for, with its derivatives."""
-        part = CONSTANTS.get(token.text) if token.kind == "name" else None
-        if part is None:
-            found = self.known(token)
-            part = found if isinstance(found, Parsed) else Parsed(found)
-        order = 0
-        while self.token.kind == "'":
-            prime, order = self.take(), order + 1
-            if not part.expression.is_Function or part.expression.args != (t,):
-                raise self.error(
-                    f"a prime must follow a coordinate; `{token.text}` is none. Write `d(…)` for other derivatives.",
-                    prime,
-                )
-            if order > 2:
-                raise self.error("derivatives must be at most of second order; got one of third order.", prime)
-        return Parsed(part.expression.diff(t, order)) if order else part
-
-    def signal(self, token: Token) -> Parsed:
-        """Return a signal, or with primes a derivative of it, at the place in brackets."""
-        data, order = self.names[token.text].data, 0
-        while self.token.kind == "'":
-            self.take()
-            order += 1
-        if self.token.kind != "(" or order > HIGHEST_DERIVATIVE:
-            raise self.error(
-                f"signal `{token.text}` must be followed by at most {HIGHEST_DERIVATIVE} primes and its argument, as "
-                f"in `{token.text}(t)`.",
-                self.token,
-            )
-        self.take("(")
-        part = self.number()
-        self.take(")")
-        return Parsed(Signal(signal_data(replace(data, order=order)), part.expression), part.size + 2)
-
-    def known(self, token: Token) -> Any:
-        if token.text in self.names:
-            return self.names[token.text]
-        if len(token.text) > LONGEST_NAME:
-            raise self.error(f"a name must have at most {LONGEST_NAME} characters; got {len(token.text)}.", token)
-        known = [*self.names, *CONSTANTS]
-        raise self.error(f"unknown name `{token.text}`.{_nearest(token.text, known, 'The known names are')}", token)
-
-    def call(self, token: Token) -> Parsed:
-        """Return a function of its arguments."""
-        name = ALIASES.get(token.text, token.text)
-        if name not in FUNCTIONS and name not in SYNTAX_FUNCTIONS:
-            known = [*FUNCTIONS, *SYNTAX_FUNCTIONS, *ALIASES]
-            if token.text in self.names:
-                raise self.error(
-                    f"`{token.text}` is not a function. Write `{token.text}`, or a product with `*`.", token
-                )
-            hint = "" if len(token.text) > LONGEST_NAME else _nearest(token.text, known, "There are")
-            raise self.error(f"unknown function `{token.text[:LONGEST_NAME]}`.{hint}", token)
-        self.take("(")
-        if name in ("multiplier", "reaction", "ideal_force"):
-            part = self.force(name)
-        elif name == "piecewise":
-            part = self.made(token, nodes.piecewise_part, self.pieces())
-        elif name == "d":
-            part = self.made(token, nodes.derivative_part, self.number(), t)
-        else:
-            part = self.made(token, nodes.function_part, name, self.arguments(token, name))
-        self.take(")")
-        return part
-
-    def arguments(self, token: Token, name: str) -> list[Parsed]:
-        found = [self.number()]
-        while self.token.kind == ",":
-            self.take()
-            found.append(self.number())
-        fewest, most = FUNCTIONS[name].fewest, FUNCTIONS[name].most
-        if len(found) < fewest or (most is not None and len(found) > most):
-            counts = f"{fewest}" if fewest == most else f"{fewest} or more" if most is None else f"{fewest} to {most}"
-            raise self.error(f"`{name}` must have {counts} arguments; got {len(found)}.", token)
-        return found
-
-    def pieces(self) -> list[tuple[Parsed, Parsed]]:
-        """Return pairs of an expression and its condition."""
-        pairs: list[tuple[Parsed, Parsed]] = []
-        while True:
-            piece, condition = self.number(), Parsed(sp.true)
-            if self.token.kind == "if":
-                self.take()
-                condition = self.condition()
-            pairs.append((piece, condition))
-            if self.token.kind != ",":
-                return pairs
-            self.take()
-
-    def force(self, name: str) -> Parsed:
-        """Return the multiplier or the reaction of a constraint, or the ideal force along a coordinate."""
-        token = self.take()
-        if token.kind not in ("name", "quoted"):
-            raise self.error(f"`{name}` must have a name as its argument; got {_shown(token)}.", token)
-        if name != "ideal_force":
-            return Parsed((multiplier if name == "multiplier" else reaction)(token.text))
-        found = self.known(token)
-        if isinstance(found, Parsed) or not found.is_Function:
-            raise self.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)
-        return Parsed(ideal_force(found), 2)
-
-
-def _nearest(name: str, known: Sequence[str], listing: str) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f" Did you mean `{near[0]}`?"
-    shown = ", ".join(f"`{one}`" for one in known[:12])
-    return f" {listing}: {shown}{', …' if len(known) > 12 else ''}."
-
-
-def _shown(token: Token) -> str:
-    return "the end" if token.kind == "end" else f"`{token.text[:40]}`"
+            return operands.named(self, token)
+        raise self.error(f"a number, a name or a bracket was expected; got {operands.shown(token)}.", token)

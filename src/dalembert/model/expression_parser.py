@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A parser for expressions in text. Text is never evaluated as Python code, and SymPy parses none of it.
 
-``expression_grammar`` has the grammar, ``expression_nodes`` its limits.
+``expression_grammar`` has the grammar, ``expression_operands`` names and functions, ``expression_nodes`` its limits.
 """
 
 from __future__ import annotations

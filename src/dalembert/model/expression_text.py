@@ -12,7 +12,8 @@ from sympy.core.function import AppliedUndef
 from dalembert.errors import ModelError
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
-from dalembert.model.expression_grammar import CONSTANTS, MOST_NESTED
+from dalembert.model.expression_grammar import MOST_NESTED
+from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_tokens import MOST_CHARACTERS
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import ConstraintSymbol, ideal_force, t

@@ -145,10 +145,10 @@ class Servo:
         rows = tuple(
             e if isinstance(e, Constraint) else Constraint(e, name) for e, name in zip(given, names, strict=True)
         )
-        lawful = [str(row.name) for row in rows if row.nonideal]
-        if lawful:
+        with_laws = [str(row.name) for row in rows if row.nonideal]
+        if with_laws:
             raise ModelError(
-                [f"a requirement of servo `{self.name}` must have no nonideal law; {quoted(lawful)} has one."]
+                [f"a requirement of servo `{self.name}` must have no nonideal law; {quoted(with_laws)} has one."]
             )
         by = _actuators(self.name, self.by)
         fields = {"requirement": rows, "by": by, "settle": _settling(self.name, self.settle, rows)}

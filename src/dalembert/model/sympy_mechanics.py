@@ -37,7 +37,7 @@ def system_arguments(method: Any) -> dict[str, Any]:
     if isinstance(method, me.JointsMethod):
         method = method.method or _formed(method)
     if isinstance(method, me.System):
-        method = method.eom_method or _unformed(method)
+        method = method.eom_method or _model_without_equations(method)
     if isinstance(method, me.LagrangesMethod):
         return _lagrange_arguments(method)
     if isinstance(method, me.KanesMethod):
@@ -54,17 +54,17 @@ def system_arguments(method: Any) -> dict[str, Any]:
 
 def _formed(method: Any) -> Any:
     """Return the method of a ``JointsMethod`` whose equations have not been formed, without changing the object."""
-    twin = copy.copy(method)
-    twin.form_eoms()
-    return twin.method
+    copied = copy.copy(method)
+    copied.form_eoms()
+    return copied.method
 
 
-def _unformed(system: Any) -> Any:
+def _model_without_equations(system: Any) -> Any:
     """Return the model of a ``System`` whose equations have not been formed."""
     if set(system.u) <= set(system.q.diff(t)):  # SymPy's Kane's method does not accept these speeds
-        twin = copy.copy(system)
-        twin.form_eoms(me.LagrangesMethod)
-        return twin.eom_method
+        copied = copy.copy(system)
+        copied.form_eoms(me.LagrangesMethod)
+        return copied.eom_method
     loads = (*system.loads, *(load for actuator in system.actuators for load in actuator.to_loads()))
     _refuse_auxiliary(system.u_aux)
     return SpeedModel(

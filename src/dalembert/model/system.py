@@ -3,57 +3,43 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import sympy as sp
-
-from dalembert.errors import InputError, ModelError
-from dalembert.model.array_statement import is_stated_by_arrays, large_statement
-from dalembert.model.constraint import Constraint, named_constraints
+from dalembert.errors import ModelError
+from dalembert.model.array_statement import is_stated_by_arrays
+from dalembert.model.constraint import Constraint
 from dalembert.model.deep_stack import with_deep_stack
-from dalembert.model.expressions import as_expression
-from dalembert.model.force_parts import ForcePart, is_named, named_parts, sum_of
-from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
+from dalembert.model.deferred_fields import (
+    LARGEST_EXPANDED,
+    Deferred,
+    field_on_demand,
+    is_too_large,
+    keep_statement,
+    set_known_fields,
+)
+from dalembert.model.force_parts import ForcePart
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
-from dalembert.model.laws import Coefficient, as_laws
+from dalembert.model.laws import Coefficient
 from dalembert.model.signal import Signal
 from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import similar_terms
 from dalembert.model.symbols import StateSymbols, free_parameters, t
 from dalembert.model.system_arguments import (
+    checked_arguments,
     checked_coordinates,
-    force_column,
-    from_lagrangian,
-    given_constraints,
-    mass_matrix,
+    keep_force_parts,
+    lagrangian_arguments,
 )
+from dalembert.model.system_equality import are_equal, hash_of
 from dalembert.model.system_expressions import expressions_of
 from dalembert.model.validation import problems_of
 from dalembert.names import listed, summary
-
-EXPANDED = ("coordinates", "mass_matrix", "applied_force", "constraints")
-"""Fields of a system stated by arrays that are expanded when they are asked for."""
-
-DEFERRED = (*EXPANDED, "lagrangian", "coefficients", "force_parts")
-"""Fields of a system of a mechanism that are derived when they are asked for."""
-
-LARGEST_EXPANDED = 200
-"""Most coordinates of a system that is compiled to straight-line machine code if its terms are similar: up to there it
-is the fastest, and compiles in seconds. Measured by ``python -m benchmarks.large``."""
-
-
-@dataclass(frozen=True, eq=False)
-class Deferred:
-    """A system by groups of terms, and the function that derives the same system term by term."""
-
-    statement: LargeStatement
-    derive: Callable[[], System]
 
 
 @dataclass(frozen=True)
@@ -131,84 +117,22 @@ class System:
 
     def __post_init__(self) -> None:
         if is_stated_by_arrays(self.coordinates, self.applied_force, self.constraints):
-            self._keep_statement()
+            keep_statement(self)
             if self.is_large:
                 return
         coordinates = checked_coordinates(self.coordinates)
         problems: list[str] = []
-        self._keep_parts(coordinates, problems)
-        checked = {
-            "coordinates": coordinates,
-            "mass_matrix": with_deep_stack(lambda: mass_matrix(self.mass_matrix, problems), "`mass_matrix`"),
-            "applied_force": with_deep_stack(
-                lambda: force_column(coordinates, self.applied_force, problems), "`applied_force`"
-            ),
-            "constraints": with_deep_stack(
-                lambda: named_constraints(given_constraints(self.constraints), coordinates), "a constraint"
-            ),
-            "nonideal": as_laws(self.nonideal, problems),
-            "lagrangian": self.lagrangian
-            if self.lagrangian is None
-            else as_expression(self.lagrangian, "`lagrangian`"),
-            "servos": tuple(self.servos) if isinstance(self.servos, (tuple, list)) else (self.servos,),
-        }
+        keep_force_parts(self, coordinates, problems)
+        checked = checked_arguments(self, coordinates, problems)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         problems += with_deep_stack(lambda: problems_of(self), "an expression of the model")
         if problems:
             raise ModelError(problems)
 
-    def _keep_parts(self, coordinates: tuple[Any, ...], problems: list[str]) -> None:
-        """Keep the parts of an applied force that is given by names, and their sum as the applied force."""
-        if not is_named(self.applied_force):
-            return
-        if self.lagrangian is not None:
-            problems.append(
-                "an applied force by names must be without `lagrangian`, from which it is not known which of the "
-                "forces it contains. Use `da.System.from_lagrangian`, whose `applied_force` holds the others."
-            )
-        parts = named_parts(coordinates, self.applied_force, problems)
-        fitting = [part for part in parts if len(part.force) == len(coordinates)]
-        object.__setattr__(self, "force_parts", parts)
-        object.__setattr__(self, "applied_force", sum_of(fitting, len(coordinates)))
-
-    def _keep_statement(self) -> None:
-        """Keep the arrays that the system is stated by, and leave the fields to be expanded when they are asked for."""
-        given = {name: getattr(self, name) for name in EXPANDED}
-        others = (self.lagrangian, self.servos, self.feedback, self.conserved)
-        if any(other is not None and other != () for other in others):
-            raise ModelError(
-                [
-                    "a system stated by arrays must have constraints, laws and applied forces only; got a Lagrangian "
-                    "or servos. State it without arrays, or leave them out."
-                ]
-            )
-        object.__setattr__(self, "statement", large_statement(**given, nonideal=self.nonideal))
-        for name in EXPANDED:
-            object.__delattr__(self, name)
-
     def __getattr__(self, name: str) -> Any:
         # called for missing attributes only: the fields of a system stated by arrays, which are expanded on demand
-        deferred = self.__dict__.get("deferred")
-        if deferred is not None and name in DEFERRED:
-            whole = deferred.derive()
-            for one in DEFERRED:
-                object.__setattr__(self, one, getattr(whole, one))
-            return self.__dict__[name]
-        statement = self.__dict__.get("statement")
-        if name not in EXPANDED or statement is None:
-            raise AttributeError(name)
-        if statement.has_contacts:
-            raise InputError(MANY_CONTACTS)
-        if self.is_large:
-            raise InputError(
-                f"`{name}` must be known term by term here, which is for at most {LARGEST_EXPANDED} coordinates; this "
-                f"system has {len(statement.coordinate_names)}. `da.motion`, `da.simulate` and `da.consistent_state` "
-                f"take it as it is; for anything else, state a smaller one."
-            )
-        for expanded, value in statement.expanded().items():
-            object.__setattr__(self, expanded, value)
-        return self.__dict__[name]
+        return field_on_demand(self, name)
 
     @classmethod
     def from_lagrangian(
@@ -233,25 +157,10 @@ class System:
         >>> da.System.from_lagrangian(L, (theta,)).mass_matrix
         Matrix([[1]])
         """
-        coordinates = checked_coordinates(coordinates)
         problems: list[str] = []
-        parts: tuple[ForcePart, ...] = ()
-        if is_named(applied_force):
-            parts = named_parts(coordinates, applied_force, problems)
-            applied_force = None if problems else sum_of(parts, len(coordinates))
-        extra = (
-            sp.zeros(len(coordinates), 1)
-            if applied_force is None
-            else force_column(coordinates, applied_force, problems)
-        )
-        if problems:
-            extra = sp.zeros(len(coordinates), 1)  # so that other problems are reported as well
-        lagrangian, mass_matrix, force = with_deep_stack(
-            lambda: from_lagrangian(lagrangian, coordinates), "the Lagrangian"
-        )
+        given = lagrangian_arguments(lagrangian, coordinates, applied_force, problems)
         try:
-            further: dict[str, Any] = {"servos": servos, "force_parts": parts}
-            system = cls(coordinates, mass_matrix, force + extra, constraints, nonideal, lagrangian, **further)
+            system = cls(**given, constraints=constraints, nonideal=nonideal, servos=servos)
         except ModelError as error:
             raise ModelError([*problems, *error.problems]) from None
         if problems:
@@ -262,25 +171,14 @@ class System:
     def from_statement(cls, statement: LargeStatement) -> System:
         """Return the system of a large statement, which is not expanded."""
         system = object.__new__(cls)
-        nothing = {
-            "nonideal": (),
-            "lagrangian": None,
-            "coefficients": (),
-            "servos": (),
-            "feedback": None,
-            "force_parts": (),
-        }
-        for name, value in {**nothing, "conserved": None, "statement": statement}.items():
-            object.__setattr__(system, name, value)
+        set_known_fields(system, statement=statement, lagrangian=None, coefficients=(), force_parts=())
         return system
 
     @classmethod
     def from_deferred(cls, deferred: Deferred) -> System:
         """Return a system that is known by groups of terms; its expressions are derived when they are asked for."""
         system = object.__new__(cls)
-        known = {"nonideal": (), "servos": (), "feedback": None, "conserved": None, "statement": None}
-        for name, value in {**known, "deferred": deferred}.items():
-            object.__setattr__(system, name, value)
+        set_known_fields(system, statement=None, deferred=deferred)
         return system
 
     @classmethod
@@ -340,16 +238,7 @@ class System:
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, System):
             return True if self is other else NotImplemented
-        # SymPy compares whole expressions, and compiled programs are looked up several times in a call: a system made
-        # anew remembers which earlier one it is equal to
-        if other is self._last_equal[0]() or self is other._last_equal[0]():
-            return True
-        # the fields of a large system are not expanded
-        own = ["statement"] if self.is_large else [one.name for one in fields(self) if one.compare]
-        if self._hash != other._hash or any(getattr(self, name) != getattr(other, name) for name in own):
-            return False
-        self._last_equal[0], other._last_equal[0] = weakref.ref(other), weakref.ref(self)
-        return True
+        return are_equal(self, other)
 
     @cached_property
     def _last_equal(self) -> list[Callable[[], System | None]]:
@@ -362,11 +251,7 @@ class System:
 
     @cached_property
     def _hash(self) -> int:
-        # functions look up the compiled program by the system, and hashing large matrices each time would be slow
-        if self.is_large:
-            return hash(self.statement)
-        parts = (self.coordinates, self.mass_matrix, self.applied_force, self.constraints, self.nonideal, self.servos)
-        return hash((*parts, self.feedback, self.conserved))
+        return hash_of(self)
 
     @cached_property
     def symbols(self) -> StateSymbols:
@@ -425,7 +310,7 @@ class System:
     def is_large(self) -> bool:
         """Whether the system is stated by arrays and too large to be expanded term by term, or has contacts."""
         stated = self.statement
-        return stated is not None and (stated.has_contacts or len(stated.coordinate_names) > LARGEST_EXPANDED)
+        return stated is not None and is_too_large(stated)
 
     @cached_property
     def laws(self) -> tuple[PlacedLaw, ...]:

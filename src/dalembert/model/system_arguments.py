@@ -4,17 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model import graph
+from dalembert.model.constraint import named_constraints
+from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_expressions, as_matrix
+from dalembert.model.force_parts import ForcePart, is_named, named_parts, sum_of
+from dalembert.model.laws import as_laws
 from dalembert.model.ordering import in_order, name_of
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.symbols import StateSymbols
 from dalembert.model.validation import coordinate_problems
+
+if TYPE_CHECKING:
+    from dalembert.model.system import System
 
 
 def checked_coordinates(given: Any) -> tuple[Any, ...]:
@@ -23,6 +30,57 @@ def checked_coordinates(given: Any) -> tuple[Any, ...]:
     if problems := coordinate_problems(coordinates):
         raise ModelError(problems)
     return coordinates
+
+
+def checked_arguments(system: System, coordinates: tuple[Any, ...], problems: list[str]) -> dict[str, Any]:
+    """Return the arguments of a system as tuples and expressions, and add the problems with them."""
+    given, forces, constraints = system.mass_matrix, system.applied_force, given_constraints(system.constraints)
+    lagrangian, servos = system.lagrangian, system.servos
+    return {
+        "coordinates": coordinates,
+        "mass_matrix": with_deep_stack(lambda: mass_matrix(given, problems), "`mass_matrix`"),
+        "applied_force": with_deep_stack(lambda: force_column(coordinates, forces, problems), "`applied_force`"),
+        "constraints": with_deep_stack(lambda: named_constraints(constraints, coordinates), "a constraint"),
+        "nonideal": as_laws(system.nonideal, problems),
+        "lagrangian": None if lagrangian is None else as_expression(lagrangian, "`lagrangian`"),
+        "servos": tuple(servos) if isinstance(servos, (tuple, list)) else (servos,),
+    }
+
+
+def keep_force_parts(system: System, coordinates: tuple[Any, ...], problems: list[str]) -> None:
+    """Keep the parts of an applied force that is given by names, and their sum as the applied force."""
+    if not is_named(system.applied_force):
+        return
+    if system.lagrangian is not None:
+        problems.append(
+            "an applied force by names must be without `lagrangian`, from which it is not known which of the "
+            "forces it contains. Use `da.System.from_lagrangian`, whose `applied_force` holds the others."
+        )
+    parts = named_parts(coordinates, system.applied_force, problems)
+    fitting = [part for part in parts if len(part.force) == len(coordinates)]
+    object.__setattr__(system, "force_parts", parts)
+    object.__setattr__(system, "applied_force", sum_of(fitting, len(coordinates)))
+
+
+def lagrangian_arguments(given: Any, coordinates: Any, applied_force: Any, problems: list[str]) -> dict[str, Any]:
+    """Return arguments of ``System`` for a Lagrangian and further forces, and add the problems with the forces."""
+    coordinates = checked_coordinates(coordinates)
+    parts: tuple[ForcePart, ...] = ()
+    if is_named(applied_force):
+        parts = named_parts(coordinates, applied_force, problems)
+        applied_force = None if problems else sum_of(parts, len(coordinates))
+    further = sp.zeros(len(coordinates), 1)
+    if applied_force is not None:
+        column = force_column(coordinates, applied_force, problems)
+        further = further if problems else column  # zero, so that other problems are reported as well
+    lagrangian, mass, force = with_deep_stack(lambda: from_lagrangian(given, coordinates), "the Lagrangian")
+    return {
+        "coordinates": coordinates,
+        "mass_matrix": mass,
+        "applied_force": force + further,
+        "lagrangian": lagrangian,
+        "force_parts": parts,
+    }
 
 
 def from_lagrangian(given: Any, coordinates: tuple[Any, ...]) -> tuple[Any, Any, Any]:

@@ -21,7 +21,7 @@ from dalembert.model.document import (
     sentences,
     write_expression,
 )
-from dalembert.model.expression_grammar import CONSTANTS
+from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_text import expression_text, name_text
 from dalembert.model.graph import operations
 from dalembert.model.law_document import read_by_coordinate, read_constraint, read_laws, write_constraint, write_laws

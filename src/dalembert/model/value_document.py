@@ -18,6 +18,7 @@ from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.signal_document import with_csv_files
 from dalembert.model.symbols import free_parameters
+from dalembert.target_path import target_path
 from dalembert.toml_text import toml_text
 
 FORMAT = 1
@@ -50,11 +51,7 @@ ORDER = (
 
 def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
     """Write a document to a TOML file."""
-    target = Path(str(path))
-    if target.suffix.lower() != ".toml":
-        raise InputError(f"`path` must end in .toml; got `{target}`.")
-    if not target.parent.is_dir():
-        raise InputError(f"`path` must name a file in a folder that exists; there is no `{target.parent}`.")
+    target = target_path(path, (".toml",))
     require_writable(document)
     whole = {"format": FORMAT, **with_csv_files(document, target)}
     target.write_text(toml_text({key: whole[key] for key in ORDER if key in whole}), encoding="utf-8")

@@ -54,6 +54,7 @@ class BlockMass:
                     f"by constraints."
                 ]
             )
+        # stable, so that coordinates keep their order within a block
         self.members = np.argsort(self.owner, kind="stable").astype(np.int32)
         self.firsts = np.cumsum(self.sizes) - self.sizes
         self.offsets = np.cumsum(self.sizes**2) - self.sizes**2
@@ -88,6 +89,7 @@ class BlockMass:
         if self.is_diagonal:
             with np.errstate(divide="ignore"):
                 np.divide(1.0, self.values, out=self.weights)
+            # relative to the diagonal entry, hence the sign: a negative mass has a negative pivot
             self.pivots[:] = np.sign(self.values)
             return
         own = self.values[self.diagonal_places[self.alone]]
@@ -217,6 +219,7 @@ def _write_factor(module: ir.Module) -> None:
             own = _entry(w, size, j, j)
             left = load(w.b, L, own)
             store(w.b, w.b.fdiv(left, load(w.b, M, own)), pivots, index_at(w, members, w.b.add(first, j)))
+            # the reciprocal is stored, because solving multiplies faster than it divides
             root = w.b.fdiv(number(1.0), w.intrinsic("sqrt", left))
             store(w.b, root, L, own)
             for i in between(w, w.b.add(j, whole(1)), size):

@@ -20,7 +20,7 @@ from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, st
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.dense_solver import write_factor, write_solve
 from dalembert.native.integrator_parts import Memory, Parts, evaluate
-from dalembert.native.step_control import CAUTION, RTOL, allowed
+from dalembert.native.step_control import RTOL, SAFETY_FACTOR, allowed
 from dalembert.native.writer import LONG, Writer, whole
 
 MOST_NEWTON_ITERATIONS = 10
@@ -142,7 +142,7 @@ class _StepWriter:
         """
         b, w = self.w.b, self.w
         squared = b.fmul(rate, rate)
-        error = b.fmul(number((CAUTION / WANTED_RATE) ** self.method.order), b.fmul(squared, squared))
+        error = b.fmul(number((SAFETY_FACTOR / WANTED_RATE) ** self.method.order), b.fmul(squared, squared))
         store(b, w.intrinsic("minnum", error, number(MOST_SLOWNESS)), self.memory.slowness, 0)
 
     def _newton_step(self) -> Any:

@@ -55,6 +55,7 @@ def solve_contacts(
     diagonal = np.asarray(rows.G.multiply(rows.H).sum(axis=1)).ravel()
     result = np.array([0.0, 0.0])
     scratch = np.zeros(len(impulses))
+    # SciPy chooses 32 or 64 bits for indices by itself; the code reads 32
     parts: list[Any] = [np.ascontiguousarray(rows.starts, np.int32)]
     for matrix in (rows.G, rows.H):
         parts += [np.ascontiguousarray(x, np.int32) for x in (matrix.indptr, matrix.indices)]
@@ -108,6 +109,7 @@ class _Sweep:
         for e, column in self._entries(1, row):
             moved = w.b.fadd(load(w.b, self.v, column), w.b.fmul(load(w.b, self.H, e), change))
             store(w.b, moved, self.v, column)
+        # as a velocity, so that the residual does not depend on masses
         size = w.b.fmul(w.intrinsic("fabs", change), load(w.b, self.diagonal, row))
         w.b.store(w.intrinsic("maxnum", w.get(self.largest), size), self.largest)
 
@@ -127,10 +129,13 @@ class _Sweep:
         for row in between(w, *rows):
             w.b.store(w.b.fadd(w.get(trace), load(w.b, self.diagonal, row)), trace)
         for row in between(w, *rows):
+            # one factor for all slips of a contact, so that the change keeps its direction on the circle of friction;
+            # the trace bounds the largest eigenvalue, with which the projection converges
             stop = w.b.fdiv(self._velocity(row), w.get(trace))
             wanted = w.b.fsub(load(w.b, self.impulses, row), stop)
             store(w.b, wanted, self.scratch, row)
             w.b.store(w.b.fadd(w.get(squared), w.b.fmul(wanted, wanted)), squared)
+        # the absolute value, for two-sided contacts that pull
         allowed = w.b.fmul(load(w.b, self.friction, k), w.intrinsic("fabs", load(w.b, self.impulses, first)))
         length = w.intrinsic("sqrt", w.get(squared))
         slides = w.b.fcmp_ordered(">", length, allowed)

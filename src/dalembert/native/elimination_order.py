@@ -137,13 +137,13 @@ class QuotientGraph:
         for i in around:
             own, neighbours = self.elements[i], self.neighbours[i]
             group = alike[sum(own), sum(neighbours)]
-            twin = next((j for j in group if self.elements[j] == own and self.neighbours[j] == neighbours), None)
-            if twin is None:
+            same = next((j for j in group if self.elements[j] == own and self.neighbours[j] == neighbours), None)
+            if same is None:
                 group.append(i)
                 continue
-            self.members[twin] += self.members[i]
-            self.weights[twin] += self.weights[i]
-            self.degrees[twin] -= self.weights[i]
+            self.members[same] += self.members[i]
+            self.weights[same] += self.weights[i]
+            self.degrees[same] -= self.weights[i]
             self.weights[i] = 0
             self.elements[i], self.neighbours[i] = set(), set()
             merged.add(i)

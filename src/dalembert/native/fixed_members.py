@@ -28,8 +28,8 @@ class FixedMemberSteps:
     def write(self) -> None:
         w, m, b = self.w, self.member, self.w.b
         wanted, taken = m.members.scalar(m.settings, 0), m.members.variable(whole(0))
-        everyone = w.number(True)
-        m.put(m.state, spread(b, whole(0)), everyone)
+        all_members = w.number(True)
+        m.put(m.state, spread(b, whole(0)), all_members)
         for i in w.each(b.sub(m.outputs, whole(1))):
             begin, end = m.members.scalar(m.times, i), m.members.scalar(m.times, b.add(i, whole(1)))
             span = b.fsub(end, begin)
@@ -47,7 +47,7 @@ class FixedMemberSteps:
             # the stages test every step but not its end, which here becomes an output
             m.end_unless(m.validity(m.state, spread(b, end)))
             m.put(m.state, spread(b, b.add(i, whole(1))), m.members.under_way)
-        m.members.end(everyone, FINISHED)
+        m.members.end(all_members, FINISHED)
         m.finish()
 
     def _count(self, quotient: Any) -> Any:

@@ -104,7 +104,7 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
     taken = w.variable(LONG, ir.Constant(LONG, 0))
     wanted = load(w.b, h, 0)
     before = element(w.b, work, (parts.stages + 2) * parts.stride)
-    with w.forever():
+    with w.endless_loop():
         now = load(w.b, t, 0)
         left = w.b.fsub(end, now)
         last = w.b.fcmp_ordered(">=", w.b.fmul(wanted, number(1 + LAST_STEP_SLACK)), left)

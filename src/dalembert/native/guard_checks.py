@@ -72,6 +72,7 @@ class GuardChecks:
         """Begin the checks of a step; its end has just been computed."""
         w, m = self.w, self.members
         m.copy(self.now, self.end, self.count, accepted)
+        # long steps have more checks, since guards may vary on the scale of the load
         needed = w.intrinsic("ceil", w.b.fdiv(length, self.interval))
         needed = w.intrinsic("minnum", self._larger(needed, w.number(CHECKS_PER_STEP)), w.number(MAX_CHECKS_PER_STEP))
         m.assign(self.checks, needed, accepted)
@@ -109,11 +110,13 @@ class GuardChecks:
                 store(b, b.select(chosen, self._larger(peak, self._size(values, k)), peak), self.peaks, k)
         known = b.fcmp_ordered(">", m.read(self.known), w.number(0.5))
         room = b.fcmp_ordered("<", m.read(self.checks), w.number(MAX_CHECKS_PER_STEP))
+        # three values are needed to see a curvature, all of one step
         coarse = b.and_(b.and_(chosen, self._bends(values)), b.and_(known, room))
         fine = b.and_(chosen, b.not_(coarse))
         ended = b.and_(fine, self._has_ended(values))
         passed = b.and_(fine, b.not_(ended))
         place, two = m.read(self.place), w.number(2.0)
+        # the number of the check before the last one, counted in halves
         m.assign(self.place, b.fmul(two, b.fsub(place, w.number(1.0))), coarse)
         m.assign(self.place, b.fadd(place, w.number(1.0)), passed)
         m.assign(self.checks, b.fmul(two, m.read(self.checks)), coarse)
@@ -203,6 +206,7 @@ class GuardChecks:
         between = w.intrinsic("minnum", self._larger(between, b.fadd(low, half)), b.fsub(high, half))
         usable = b.and_(b.fcmp_ordered(">", between, low), b.fcmp_ordered("<", between, high))
         usable = b.and_(usable, b.fcmp_ordered(">", at_low, w.number(0.0)))
+        # after that many trials the guard is not smooth, and bisection is safer
         usable = b.and_(usable, b.fcmp_ordered("<=", m.read(self.trials), w.number(MAX_INTERPOLATIONS)))
         inside = b.and_(b.fcmp_ordered(">", middle, low), b.fcmp_ordered("<", middle, high))
         done = b.or_(b.fcmp_ordered("<=", width, m.read(self.resolution)), b.not_(inside))

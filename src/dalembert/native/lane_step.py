@@ -62,6 +62,7 @@ class LaneStep:
             time = w.b.fadd(start.t, w.b.fmul(w.number(node), start.h))
             own = element(w.b, memory.k, s * self.stride)
             w.b.call(self.parts.accelerate, [at, time, start.p, own])
+            # each stage returns its validity behind the accelerations
             flags.append(w.b.fcmp_ordered(">", load(w.b, own, self.n), w.number(0.5)))
         self._combine(start, tableau.result, 1.0, memory.y1)
         return flags[0], reduce(w.b.and_, flags)
@@ -70,6 +71,7 @@ class LaneStep:
         """Store the state that follows from a combination of stages at a node."""
         w, n, (y, _, h, _) = self.w, self.n, start
         of_positions = self.parts.explicit.through_stages(factors)
+        # the step is the same for all members then, and products with it need not be computed for each component
         if not self.parts.explicit.is_adaptive:
             self._combine_fixed(start, factors, of_positions, node, to)
             return
@@ -119,7 +121,9 @@ class LaneStep:
         for i in w.each(n):
             later = w.b.add(i, ir.Constant(LONG, n))
             shares = [
-                quotient(w.b, w.number(1.0), self._allowed(start.y, self.memory.y1, j, settings)) for j in (i, later)
+                # one division for each component, and products for each of the estimates
+                quotient(w.b, w.number(1.0), self._allowed(start.y, self.memory.y1, j, settings))
+                for j in (i, later)
             ]
             for total, factors in zip(sums, errors, strict=True):
                 of_position = w.b.fmul(start.h, self._blend(i, self.parts.explicit.through_stages(factors)))
@@ -129,6 +133,7 @@ class LaneStep:
         size, length = w.number(self.parts.size), w.intrinsic("fabs", start.h)
         if len(sums) == 1:
             return w.b.fmul(length, w.intrinsic("sqrt", quotient(w.b, w.get(sums[0]), size)))
+        # two estimates as in DOP853 of Hairer, Nørsett and Wanner; see ``step_control.write_error``
         fifth, third = map(w.get, sums)
         both = w.intrinsic("sqrt", w.b.fmul(self._sum(fifth, w.number(0.01), third), size))
         relative = quotient(w.b, w.b.fmul(length, fifth), both)
@@ -174,6 +179,7 @@ class LaneStep:
         moved, step, size = (w.variable(w.real, w.number(0.0)) for _ in range(3))
         for i in w.each(self.parts.size):
             y, y1, arrived = (load(w.b, x, i) for x in (start.y, memory.y1, memory.arrived))
+            # squares of lengths, which need no roots to be compared
             for total, change in ((moved, w.b.fsub(arrived, y1)), (step, w.b.fsub(y1, y)), (size, y1)):
                 w.b.store(self._sum(w.get(total), change, change), total)
         most = self._sum(w.b.fmul(w.number(FIXED_ABRUPT), w.get(step)), w.number(FIXED_ROUNDING), w.get(size))

@@ -119,6 +119,7 @@ class MassWithRates:
     @property
     def diagonal(self) -> Floats:
         """The diagonal of M (n,)."""
+        # only the diagonal: Rᵀ w R as a whole may have many entries
         squares = self._w[self._rates.rows] * self._R.data**2
         return self.blocks.diagonal + np.bincount(self._rates.columns, squares, self.n)
 
@@ -134,6 +135,7 @@ class MassWithRates:
         return x + self._solve(force - self.times(x))
 
     def _solve(self, force: Floats) -> Floats:
+        # the formula of Woodbury: M⁻¹ = M₀⁻¹ − M₀⁻¹Rᵀ (1/w + R M₀⁻¹Rᵀ)⁻¹ R M₀⁻¹
         x = self.blocks.solve(force)
         return x - self.blocks.solve(self._R_transposed @ self._own.solve(self._R @ x))
 
@@ -162,6 +164,7 @@ class BorderedElimination:
 
     @used.setter
     def used(self, rows: NDArray[np.bool_]) -> None:
+        # rates are always in use: 1/w makes their rows independent
         self._whole.used = np.append(rows, np.ones(self._r, bool))
 
     @property
@@ -180,4 +183,5 @@ class BorderedElimination:
 
     def solve(self, right: Floats) -> Floats:
         """Return x (m,) with S x = r on the constraints in use, and zero on those left out."""
+        # the rows of the rates have no right side: eliminating them adds their inertia to S
         return self._whole.solve(np.append(right, np.zeros(self._r)))[: self._m]

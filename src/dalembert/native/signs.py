@@ -56,6 +56,7 @@ def _with_sign(tape: Lines, sign: float, value: Any) -> Any:
 
 def _product(tape: Lines, a: Any, b: Any) -> Any:
     (f, x), (g, y) = tape.signed(a), tape.signed(b)
+    # a product with one is the other factor
     if 1 in (x, y):
         return _with_sign(tape, f * g, y if _is_number(x) else x)
     return _with_sign(tape, f * g, tape.line("fmul", x, y))
@@ -85,6 +86,7 @@ def _joined(tape: Lines, a: Signed, b: Signed) -> Any:
             return tape.line("fadd" if other.sign > 0 else "fsub", number, other.value)
     if a.sign == b.sign:
         return _with_sign(tape, a.sign, tape.line("fadd", a.value, b.value))
+    # in the order of the tape, so that a − b and b − a are one line
     first, second = sorted((a, b), key=lambda own: own.value.line)
     return _with_sign(tape, first.sign, tape.line("fsub", first.value, second.value))
 
@@ -106,6 +108,7 @@ def _selection(tape: Lines, condition: Any, a: Any, b: Any) -> Any:
     (f, x), (g, y) = tape.signed(a), tape.signed(b)
     if _is_number(a) and _is_number(b):
         return tape.line("select", condition, a, b)
+    # zero has both signs
     signs = {sign for sign, own in ((f, x), (g, y)) if not (_is_number(own) and own == 0)}
     if len(signs) == 1:
         return _with_sign(tape, signs.pop(), tape.line("select", condition, x, y))

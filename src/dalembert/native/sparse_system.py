@@ -80,6 +80,7 @@ class SparseSystem:
         all_rows, all_columns, all_places = (
             np.concatenate(x) for x in zip((rows, columns, self._places), beside, strict=True)
         )
+        # the rows of B = A L⁻ᵀ, with M = LLᵀ: S = B Bᵀ is then a sum of products of their entries
         self.half = half_rows(mass, all_rows, all_columns, all_places, self._offsets[-1])
         self.terms, self.force = np.zeros(self._offsets[-1] + self.half.size + 1), np.zeros(self.n)
         self.terms[-1] = 1.0  # the entry of each rate in the column of its own inertia
@@ -109,9 +110,11 @@ class SparseSystem:
         constraints, rates, masses, forces = self._kinds
         terms, mass, force = addresses(self.terms, self._blocks.values, self.force)
         stored = constraints + rates
+        # constraints first, since they are needed at every evaluation; rates belong to the mass
         for i in range(stored if masses_too else constraints):
             self._loops.run(i, *inputs, terms + 8 * self._offsets[i])
         if masses_too:
+            # terms are added up, those of several groups in one entry
             self._blocks.values[:] = 0.0
             for i in range(masses):
                 self._loops.run(stored + i, *inputs, mass)
@@ -140,6 +143,7 @@ class SparseSystem:
         assert self.laws is not None
         q, qd, t, numbers = self._inputs
         if self.laws.needs_forces:
+            # the programs of laws read forces where they read parameters
             np.concatenate([multipliers, ideal_force, reactions], out=numbers[: 2 * self.m + self.n])
         return self.laws.evaluate(q, qd, t, numbers)
 
@@ -175,6 +179,7 @@ class SparseSystem:
     def gram_elimination(self) -> SparseElimination:
         """The elimination of AᵀA, which the shortest multipliers of redundant constraints need."""
         rows = np.repeat(np.arange(self.m), np.diff(self.A.indptr))
+        # with the roles of rows and columns exchanged, S = AᵀA
         return SparseElimination((self.n, self.m), self.A.indices.astype(np.int64), rows, self._places)
 
     def correction(self, residual: Floats) -> tuple[Floats, Floats]:
@@ -232,5 +237,6 @@ def _layout(constraints: Sequence[CopiedTerm], numbers: Sequence[Any], offsets: 
         columns.append(term.coordinates.ravel().astype(np.int64))
         places.append((offset + np.arange(copies)[:, None] * term.outputs + np.arange(k)).ravel())
     found = [np.concatenate(x) for x in (rows, columns, places)]
+    # the order that compressed rows of SciPy need
     by_row = np.lexsort((found[1], found[0]))
     return found[0][by_row], found[1][by_row], found[2][by_row]

@@ -17,7 +17,7 @@ from dalembert.native.integrator_parts import Memory, Parts
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
-CAUTION = 0.9
+SAFETY_FACTOR = 0.9
 """The safety factor of the predicted step."""
 
 ABRUPT = 1e3

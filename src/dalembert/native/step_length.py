@@ -7,7 +7,7 @@ from typing import Any
 
 from dalembert.native.assembly import load
 from dalembert.native.integrator_parts import Parts
-from dalembert.native.step_control import CAUTION, LEAST_STEP, MOST_STEP, root_of_order
+from dalembert.native.step_control import LEAST_STEP, MOST_STEP, SAFETY_FACTOR, root_of_order
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.writer import Writer
 
@@ -32,7 +32,7 @@ class StepLength:
     def control(self, moving: Any, accepted: Any, error: Any, near: Any, size: Any) -> None:
         """Choose the length of the next step of the members that have tried one of a size."""
         w, b = self.w, self.w.b
-        ratio = b.fdiv(w.number(CAUTION), root_of_order(w, self.parts, error))
+        ratio = b.fdiv(w.number(SAFETY_FACTOR), root_of_order(w, self.parts, error))
         # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
         ratio = b.select(near, ratio, w.number(0.0))
         at_rest = b.fcmp_ordered("==", error, w.number(0.0))

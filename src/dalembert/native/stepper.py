@@ -15,10 +15,10 @@ from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, st
 from dalembert.native.integrator_parts import Parts, arrive, validity
 from dalembert.native.step_control import (
     ABRUPT,
-    CAUTION,
     INACCURATE,
     LEAST_STEP,
     MOST_STEP,
+    SAFETY_FACTOR,
     UNRELIABLE,
     root_of_order,
     write_error,
@@ -96,7 +96,7 @@ class _IntegrateWriter:
         """Write the loop over steps."""
         w = self.w
         self._evaluate_first_stage()
-        with w.forever():
+        with w.endless_loop():
             attempt = self._attempt()
             with w.b.if_else(attempt.is_accepted) as (then, otherwise):
                 with then:
@@ -136,7 +136,7 @@ class _IntegrateWriter:
         w.b.call(self.step.step, [self.y, now, size, p, self.k, self.stage, self.y1, settings])
         error = w.b.call(self.error_of, [self.y, self.y1, size, self.k, settings])
         root = root_of_order(w, self.parts, error)
-        ratio = w.b.fdiv(number(CAUTION), root)  # NaN if a stage left the domain of the equations
+        ratio = w.b.fdiv(number(SAFETY_FACTOR), root)  # NaN if a stage left the domain of the equations
         reached = w.b.select(last, self.end, w.b.fadd(now, size))
         # ordered: an error of NaN rejects the step
         accepted = w.b.fcmp_ordered("<", error, number(1.0))

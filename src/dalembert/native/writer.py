@@ -78,7 +78,7 @@ class Writer:
         self.b.position_at_end(after)
 
     @contextmanager
-    def forever(self) -> Generator[None]:
+    def endless_loop(self) -> Generator[None]:
         """Write an endless loop, which only a return leaves."""
         body = self.b.append_basic_block()
         self.b.branch(body)

@@ -13,7 +13,7 @@ from dalembert.gallery.definition import Case
 from dalembert.integration.trajectory import Trajectory
 from dalembert.report.case_figures import figures_of
 from dalembert.report.case_sections import sections_of
-from dalembert.report.derivation import derive
+from dalembert.report.derive import derive
 from dalembert.report.outcomes import Row, row_of
 
 SHORTEST_ANIMATION, LONGEST_ANIMATION = 0.2, 20.0
@@ -30,7 +30,7 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class CasePage:
     """The contents of the page of one case. It must be picklable, because cases are run in parallel processes.
 
     rows          the outcomes of its checks
@@ -55,7 +55,7 @@ class Exhibit:
         return self.trouble is None and all(row.passed for row in self.rows)
 
 
-def exhibit(name: str, folder: Path) -> Exhibit:
+def case_page(name: str, folder: Path) -> CasePage:
     """Run a case, check it, and write its figures into the folder."""
     title = gallery.titles()[name]
     try:
@@ -63,9 +63,9 @@ def exhibit(name: str, folder: Path) -> Exhibit:
         run = case.simulate(progress=False)
         rows = tuple(row_of(outcome) for outcome in case.verify(run))
         images = (*_figures(case, run, folder), *_animation(case, run, folder))
-        return Exhibit(name, title, case.about, case.source, rows, images, _derivation(case), _live(case, folder))
+        return CasePage(name, title, case.about, case.source, rows, images, _derivation(case), _live(case, folder))
     except Exception as error:  # an error of any kind must not prevent the pages of the other cases
-        return Exhibit(name, title, trouble=f"{type(error).__name__}: {error}")
+        return CasePage(name, title, trouble=f"{type(error).__name__}: {error}")
 
 
 def _live(case: Case, folder: Path) -> str:

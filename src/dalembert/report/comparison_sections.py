@@ -11,7 +11,8 @@ import sympy as sp
 
 from dalembert.errors import DalembertError
 from dalembert.model.system import System
-from dalembert.report.derivation import Derivation, derive
+from dalembert.report.derivation import Derivation
+from dalembert.report.derive import derive
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import MatrixSymbols, matrix_symbols
 from dalembert.report.steps import Step

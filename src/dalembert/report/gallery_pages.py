@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dalembert.figures.html_page import document
 from dalembert.gallery.themes import by_theme
-from dalembert.report.case_page import Exhibit, Image, exhibit
+from dalembert.report.case_page import CasePage, Image, case_page
 from dalembert.report.derivation_page import DERIVATION_STYLE, PAGE_STYLE, math_font_style
 from dalembert.report.outcomes import Row
 
@@ -94,17 +94,17 @@ filter.oninput = () => {
 ALL_STYLES = (math_font_style(), PAGE_STYLE, DERIVATION_STYLE, GALLERY_STYLE)
 
 
-def exhibits(names: Sequence[str], folder: Path) -> Iterator[Exhibit]:
+def case_pages(names: Sequence[str], folder: Path) -> Iterator[CasePage]:
     """Run the cases in parallel on all cores, and yield the contents of each page as soon as it is ready."""
     folder.mkdir(parents=True, exist_ok=True)
     # spawn, not fork: JAX has threads, which a forked process would inherit in an undefined state
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(len(names), os.cpu_count() or 1), mp_context=context) as pool:
-        for future in as_completed([pool.submit(exhibit, name, folder) for name in names]):
+        for future in as_completed([pool.submit(case_page, name, folder) for name in names]):
             yield future.result()
 
 
-def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
+def write_pages(found: Sequence[CasePage], folder: Path) -> Path:
     """Write one page per case and the index, and return the path of the index."""
     ordered = {one.name: one for one in found}
     names = [name for group in by_theme(ordered).values() for name in group]
@@ -116,7 +116,7 @@ def write_pages(found: Sequence[Exhibit], folder: Path) -> Path:
     return index
 
 
-def _index(found: Sequence[Exhibit]) -> str:
+def _index(found: Sequence[CasePage]) -> str:
     passed = sum(row.passed for one in found for row in one.rows)
     total = sum(max(len(one.rows), 1) for one in found)
     cards = "\n".join(_theme(theme, names, found) for theme, names in by_theme(one.name for one in found).items())
@@ -146,12 +146,12 @@ under a virtual displacement v, the constraint force does the work v<sup>T</sup>
     )
 
 
-def _theme(theme: str, names: Sequence[str], found: Sequence[Exhibit]) -> str:
+def _theme(theme: str, names: Sequence[str], found: Sequence[CasePage]) -> str:
     cards = "\n".join(_card(one) for name in names for one in found if one.name == name)
     return f'<section class="theme"><h2>{escape(theme)}</h2>\n<div class="cards">\n{cards}\n</div></section>'
 
 
-def _case_page(one: Exhibit, before: Exhibit | None, after: Exhibit | None) -> str:
+def _case_page(one: CasePage, before: CasePage | None, after: CasePage | None) -> str:
     figures = "\n".join(_figure(image) for image in one.images)
     rows = "\n".join(_table_row(row, None) for row in _rows(one))
     return document(
@@ -177,7 +177,7 @@ def _case_page(one: Exhibit, before: Exhibit | None, after: Exhibit | None) -> s
     )
 
 
-def _live_link(one: Exhibit) -> str:
+def _live_link(one: CasePage) -> str:
     """Return the link to the live page of a case, or the reason why there is none."""
     if one.live.endswith(".html"):
         return (
@@ -187,15 +187,15 @@ def _live_link(one: Exhibit) -> str:
     return f'<p class="source">{escape(one.live).replace("`", "")}</p>' if one.live else ""
 
 
-def _neighbour(one: Exhibit | None, before: str, after: str = "") -> str:
+def _neighbour(one: CasePage | None, before: str, after: str = "") -> str:
     return "<span></span>" if one is None else f'<a href="{one.name}.html">{before}{escape(one.title)}{after}</a>'
 
 
-def _rows(one: Exhibit) -> Sequence[Row]:
+def _rows(one: CasePage) -> Sequence[Row]:
     return one.rows if one.trouble is None else [Row("could not be run", "", one.trouble, "", False)]
 
 
-def _card(one: Exhibit) -> str:
+def _card(one: CasePage) -> str:
     image = f'<img src="{one.images[0].file}" alt="" loading="lazy">' if one.images else ""
     return f'<a class="card" href="{one.name}.html">{image}<p>{_mark(one.passed)} {escape(one.title)}</p></a>'
 
@@ -205,7 +205,7 @@ def _figure(image: Image) -> str:
     return f'<figure><img src="{image.file}" alt="{caption}"><figcaption>{caption}</figcaption></figure>'
 
 
-def _table_row(row: Row, one: Exhibit | None) -> str:
+def _table_row(row: Row, one: CasePage | None) -> str:
     """Return a row of the table of a case, with its source, or of the table of all cases, with a link to the case."""
     texts = (row.what, row.expected, row.got)
     cells = "".join(f"<td>{escape(text)}</td>" for text in (texts if one else (*texts, row.source)))

@@ -16,7 +16,7 @@ from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System
 from dalembert.report.common_factor import with_common_factor
 from dalembert.report.control_symbols import PrintedPseudoInverse
-from dalembert.report.derivation import derive
+from dalembert.report.derive import derive
 from dalembert.report.equations import Equation, scalar
 from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.part_names import PartNames

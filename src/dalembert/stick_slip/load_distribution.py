@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import rank
+from dalembert.linear_algebra import null_spaces, rank, unit_rows
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.stick_slip.modes import Mode
@@ -115,6 +115,7 @@ def holding(
     conditions = _conditions(mode, contacts, pressing, at, parameters[0], reactions, free)
     margin, z, directions = _search(conditions, conditions.normal_directions(np.zeros(free.shape[::2])))
     for start in _starts(conditions):
+        # other directions are tried only where the first one finds no distribution
         worse = np.flatnonzero(margin < 0)
         if not len(worse):
             break
@@ -136,11 +137,10 @@ def _free_parameters(mode: Mode, at: tuple[Floats, Floats], values: Any) -> Floa
     rows = np.stack(
         [np.asarray(terms_at(mode.dynamics, y[:n], y[n:], t, values).A) for t, y in zip(times, states, strict=True)]
     )
-    length = np.linalg.norm(rows, axis=2, keepdims=True)
-    unit = rows / np.where(length > 0, length, 1.0)
+    unit, scales = unit_rows(rows, np.ones(rows.shape[:2]))
+    # of the first time: in one phase the rank does not change, and arrays need one shape
     deficit = rows.shape[1] - int(rank(unit[0], SOLVED_RANK_TOLERANCE))
-    left = np.linalg.svd(unit)[0][:, :, rows.shape[1] - deficit :]
-    return left / np.where(length > 0, length, 1.0)
+    return null_spaces(unit.swapaxes(1, 2), deficit) * scales[:, :, None]
 
 
 def _conditions(
@@ -168,6 +168,7 @@ def _conditions(
     required = [reactions[:, row] for row in held]
     pushed = [system.constraint_names.index(name) for name in pressing if name in system.constraint_names]
     forces = [*(np.abs(f) for f in required), *(np.linalg.norm(N, axis=1) for N in normal)]
+    # relative to the largest force, so that the margin has no unit
     scale = np.maximum(np.max(forces, axis=0), TINY)
     slopes = [free[:, row] for row in held]
     mu = list(coefficients.T)
@@ -227,10 +228,12 @@ def _largest_margin(a: Floats, slopes: Floats) -> tuple[Floats, Floats]:
 
 def _largest_margin_on_a_line(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """Return the same for one z: the least of several lines is largest where two of them meet."""
+    # one more line, m = 1, bounds the margin
     a, b = (np.append(x, np.full((len(x), 1), end), axis=1) for x, end in ((a, 1.0), (b, 0.0)))
     first, second = np.triu_indices(a.shape[1], 1)
     slope = b[:, first] - b[:, second]
     meet = np.where(slope != 0, a[:, second] - a[:, first], 0.0) / np.where(slope != 0, slope, 1.0)
+    # also z = 0, for conditions that are all parallel
     meet = np.append(meet, np.zeros((len(a), 1)), axis=1)
     least = np.min(a[:, None] + b[:, None] * meet[:, :, None], axis=2)
     best = np.argmax(least, axis=1)

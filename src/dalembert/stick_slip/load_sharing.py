@@ -6,15 +6,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import dependence_shares, row_space
+from dalembert.linear_algebra import determined, row_space
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.symbols import multiplier
 from dalembert.stick_slip.phases import Phase
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE, UNIQUE_SHARE
+from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 
 class LoadSharing(NamedTuple):
@@ -68,12 +67,7 @@ def _undetermined_contacts(
         [c for c in phase.mode.sticking if multiplier(name) in c.normal_size.atoms(multiplier)] for name in names
     ]
     affected += [group for group, basis in zip(groups, bases, strict=True) for _ in basis]
-    free_rows = np.flatnonzero(_undetermined(np.vstack([A, *bases])))
+    free_rows = np.flatnonzero(~np.array(determined(np.vstack([A, *bases]))))
     found = {contact for i in free_rows for contact in affected[i]}
     # one that shares the motion of an undetermined contact shares its load too
     return tuple(c for group in groups for c in group if found.intersection(group))
-
-
-def _undetermined(A: Floats) -> NDArray[np.bool_]:
-    """Return which entries of λ are not determined by Aᵀλ."""
-    return dependence_shares(A, SOLVED_RANK_TOLERANCE) > UNIQUE_SHARE

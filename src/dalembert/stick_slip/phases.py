@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.integration.method import Method
+from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
@@ -62,7 +63,7 @@ class Phase:
             given |= zip((symbol.name for symbol in contact.direction), direction, strict=True)
         return tuple(np.asarray(given[name], float) for name in self.mode.dynamics.parameters)
 
-    def outputs_at(self, native: Any, t0: Floats, y0: Floats, times: Floats) -> tuple[Floats, Floats]:
+    def outputs_at(self, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats) -> tuple[Floats, Floats]:
         """Return states and reactions at times, each reached by one step from its (t0, y0)."""
         found = outputs_at(self.mode.dynamics, self.method, native, t0, y0, times, self.values)
         y = np.concatenate([found["q"], found["qd"]], axis=1)

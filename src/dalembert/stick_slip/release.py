@@ -86,6 +86,7 @@ class Release:
     def _trial(self, slipping: Directions) -> Phase:
         held = [c for c in self.resting if c not in slipping]
         phase = phase_with(self.before, held, self.sliding | slipping)
+        # a contact that begins to slip has no speed to compare with yet
         speeds = {c: self.peak_speeds.get(c, 0.0) if c in self.sliding else 0.0 for c in phase.directions}
         sharing = sharing_of(phase, self.y, self.t)
         shares = {"load_sharing": sharing.same_motion, "undetermined": sharing.undetermined}
@@ -93,6 +94,7 @@ class Release:
 
     def _reactions(self, phase: Phase) -> Floats:
         here = np.array([self.t])
+        # without the undetermined contacts: outputs would ask for the distribution that is searched here
         return replace(phase, undetermined=()).outputs_at(None, here, self.y[None], here)[1][0]
 
     def _holds(self, phase: Phase) -> bool:
