@@ -190,7 +190,7 @@ def _evaluated(
     blocks: list[Floats] = []
     for first in range(0, len(t), INTERVALS_AT_ONCE):
         own = t[first : first + INTERVALS_AT_ONCE].ravel()
-        states = outputs_along(suited, method, leg.path, own, leg.p)
+        states = outputs_along(suited, method, leg.path, own, leg.p, states_only=True)
         blocks.append(values(Nodes(own, states["q"], states["qd"])))
     return t, half * KRONROD, np.concatenate(blocks).reshape(*t.shape, -1)
 
