@@ -8,6 +8,8 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.analysis import run_ledger
+from dalembert.analysis.energy_terms import ledger_terms
 from entry_powers import OwnPowers, gauss_times
 from helpers import ALL_DRIFT_CURES, CONTACTS, quick_first, refused_off_the_constraints, start_of
 from random_systems import random_system
@@ -190,3 +192,31 @@ def test_large_systems_say_that_the_powers_vary_faster_than_the_motion() -> None
         if not notes:
             np.testing.assert_allclose(ledger["motor[7]"][-1], 5 * (1 - np.cos(404)) / 40, rtol=1e-7)
     assert "may be off by" in ledger.notes[0] and "Pass a smaller `max_step`." in ledger.notes[0]
+
+
+def block_on_an_incline() -> da.Trajectory:
+    x, y = da.coordinates("x y")
+    plane = da.Constraint(y - x / 3, name="plane", nonideal=da.Coulomb(0.6))
+    return da.simulate(da.System((x, y), sp.eye(2), (0, -9.81), plane), (1.0, 1 / 3), (0, 0), [0, 1, 3])
+
+
+def rod_that_falls_flat() -> da.Trajectory:
+    """Without motion at both outputs; in the end it sticks at both ends."""
+    x, y, a = da.coordinates("x y a")
+    ends = []
+    for name, side in (("left", -1), ("right", 1)):
+        tip = (x + side * sp.cos(a), y + side * sp.sin(a))
+        friction = da.Coulomb(0.5, velocity=tip[0].diff(da.t), normal_force=da.multiplier(name))
+        ends.append(da.Constraint(sp.Ge(tip[1], 0), name=name, restitution=0, nonideal=friction, impact="poisson"))
+    rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 3)), (0, -10, 0), ends)
+    return da.simulate(rod, (0, 1, 0.2), (0, 0, 0), [0, 3])
+
+
+@pytest.mark.parametrize("at_rest", [block_on_an_incline, rod_that_falls_flat])
+def test_work_of_rounding_at_rest_is_not_refined(at_rest: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Powers of 1e-42 W were integrated to eight digits, at two million states."""
+    run, states = at_rest(), list[int]()
+    monkeypatch.setattr(run_ledger, "ledger_terms", lambda *given: states.append(len(given[2])) or ledger_terms(*given))
+    ledger = run.ledger()
+    assert sum(states) < 20_000
+    assert ledger.closure < 1

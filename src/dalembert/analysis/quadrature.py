@@ -73,6 +73,19 @@ class Leg(NamedTuple):
     places: NDArray[np.int64]
 
 
+class RunMagnitudes(NamedTuple):
+    """Magnitudes of a whole run, beside which the work of each of its legs is judged.
+
+    A leg at rest has powers of rounding only: relative to themselves no quadrature of them is accurate.
+
+    energy    kinetic energy
+    power     of all forces at a velocity of the size of the absolute tolerance
+    """
+
+    energy: float
+    power: float
+
+
 class Nodes(NamedTuple):
     """Quadrature nodes: states (k, n) at times t (k,) along a leg."""
 
@@ -115,7 +128,9 @@ def integrated_again(dynamics: Dynamics, method: Method, p: Any, y0: Floats, tim
     return path
 
 
-def quadrature(leg: Leg, method: Method, times: Floats, values: Callable[[Nodes], Floats], exact: int) -> Quadrature:
+def quadrature(
+    leg: Leg, method: Method, times: Floats, values: Callable[[Nodes], Floats], exact: int, of_run: RunMagnitudes
+) -> Quadrature:
     """Return nodes along a leg that integrate the first ``exact`` of some values to the relative tolerance of the run.
 
     The other values are energies, whose rounding bounds the accuracy.
@@ -125,12 +140,13 @@ def quadrature(leg: Leg, method: Method, times: Floats, values: Callable[[Nodes]
     """
     begin, end = _intervals(leg, times)
     found: list[tuple[Any, ...]] = []
-    scale, energy, further, few, span = 0.0, 0.0, 0, 0, float(times[-1] - times[0])
+    scale, energy, further, few, span = 0.0, of_run.energy, 0, 0, float(times[-1] - times[0])
     for bisections in range(MOST_BISECTIONS + 1):
         at, weight, value = _evaluated(leg, method, begin, end, values)
         error, size = _errors(value[..., :exact], end - begin)
         # the scale is that of the first division, so that the criterion does not change from one to the next
-        scale, energy = scale or float(size.sum()), max(energy, float(np.abs(value[..., exact:]).max(initial=0.0)))
+        scale = scale or max(float(size.sum()), of_run.power * span)
+        energy = max(energy, float(np.abs(value[..., exact:]).max(initial=0.0)))
         share = (end - begin) / span + SHARE_OF_ANY_INTERVAL
         accurate = error <= method.rtol * (size + scale * share) + ROUNDING_OF_ENERGY * energy * share
         left = int((~accurate).sum())
@@ -176,7 +192,7 @@ def _evaluated(
     blocks: list[Floats] = []
     for first in range(0, len(t), INTERVALS_AT_ONCE):
         own = t[first : first + INTERVALS_AT_ONCE].ravel()
-        states = outputs_along(suited, method, leg.path, own, leg.p)
+        states = outputs_along(suited, method, leg.path, own, leg.p, states_only=True)
         blocks.append(values(Nodes(own, states["q"], states["qd"])))
     return t, half * KRONROD, np.concatenate(blocks).reshape(*t.shape, -1)
 

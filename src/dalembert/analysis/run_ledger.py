@@ -13,7 +13,7 @@ from dalembert.analysis.applied_parts import AppliedParts
 from dalembert.analysis.energy_terms import ledger_terms
 from dalembert.analysis.ledger import CLOSURE_LIMIT, Ledger, inaccurate_work
 from dalembert.analysis.ledger_entries import Entry, entries_of
-from dalembert.analysis.quadrature import Leg, Nodes, quadrature, whole_run
+from dalembert.analysis.quadrature import Leg, Nodes, RunMagnitudes, quadrature, whole_run
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.abrupt_changes import impulse_work
@@ -41,19 +41,14 @@ def ledger_of(
     """
     entries = (*_entries(dynamics, method), *(Entry(name, "event", "") for name in events))
     legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
-    done = _Work(method, run, len(entries), parts)
+    at_outputs = _at_all_outputs(legs, method, run, (len(entries), len(dynamics.constraints)), parts)
+    forces, powers, split, kinetic, energy, unique = at_outputs
+    magnitudes = RunMagnitudes(_largest(kinetic), _largest(np.abs(forces).sum(axis=(1, 2))) * method.least_atol)
+    done = _Work(method, run, len(entries), parts, magnitudes)
     for t, work in impulses:
         done.add_impulse(t, work)
-    at: list[Any] = []
     for leg in legs:
         done.add_leg(leg)
-        # an output at the border of two legs belongs to the one that ends there, whose forces led to it
-        in_leg = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
-        if in_leg.any():
-            at.append(_at_outputs(leg, method, run, in_leg, (len(entries), len(dynamics.constraints))))
-            if parts is not None:
-                parts.add_outputs(leg, run.t[in_leg], run.q[in_leg], run.qd[in_leg])
-    forces, powers, split, kinetic, energy, unique = (np.concatenate(parts) for parts in zip(*at, strict=True))
     work, split_work = np.cumsum(done.increments, axis=1)
     ledger = Ledger(
         t=run.t,
@@ -86,8 +81,10 @@ class _Work:
     error         of all works, as the quadrature estimates it
     """
 
-    def __init__(self, method: Method, run: Trajectory, entries: int, parts: AppliedParts | None):
-        self.method, self.times, self.parts = method, run.t, parts
+    def __init__(
+        self, method: Method, run: Trajectory, entries: int, parts: AppliedParts | None, magnitudes: RunMagnitudes
+    ):
+        self.method, self.times, self.parts, self.magnitudes = method, run.t, parts, magnitudes
         self.increments, self.turnover, self.error = np.zeros((2, len(run.t), entries)), 0.0, 0.0
         self._kinetic = 0.0  # at the end of the last leg
 
@@ -100,7 +97,9 @@ class _Work:
     def add_leg(self, leg: Leg) -> None:
         """Add the work of forces along a leg, and of the impulses within it."""
         entries = self.increments.shape[2]
-        found = quadrature(leg, self.method, self.times, self._powers_of(leg), -1)
+        # between two outputs at rest there may have been a motion
+        of_run = self.magnitudes._replace(energy=max(self.magnitudes.energy, self.turnover))
+        found = quadrature(leg, self.method, self.times, self._powers_of(leg), -1, of_run)
         own, split, of_parts, kinetic = np.split(found.values, [entries, 2 * entries, -1], axis=1)
         for total, powers in zip(self.increments, (own, split), strict=True):
             found.add(total, powers)
@@ -125,6 +124,26 @@ class _Work:
             return np.concatenate([between.powers, between.split, *of_parts, between.kinetic[:, None]], axis=1)
 
         return powers
+
+
+def _largest(values: Floats) -> float:
+    """Return the largest magnitude of the finite values, or 0."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+
+
+def _at_all_outputs(
+    legs: Sequence[Leg], method: Method, run: Trajectory, counts: tuple[int, int], parts: AppliedParts | None
+) -> tuple[Any, ...]:
+    """Return the terms at all outputs of a run, and add those of the parts of the applied force."""
+    at: list[Any] = []
+    for leg in legs:
+        # an output at the border of two legs belongs to the one that ends there, whose forces led to it
+        in_leg = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+        if in_leg.any():
+            at.append(_at_outputs(leg, method, run, in_leg, counts))
+            if parts is not None:
+                parts.add_outputs(leg, run.t[in_leg], run.q[in_leg], run.qd[in_leg])
+    return tuple(np.concatenate(terms) for terms in zip(*at, strict=True))
 
 
 def _at_outputs(leg: Leg, method: Method, run: Trajectory, chosen: Any, counts: tuple[int, int]) -> Any:

@@ -115,22 +115,29 @@ class NativeSteps:
         """Return whether a step from a state is possible, however short: the rows left out must agree as well."""
         return self.is_well_conditioned(y, t) and self.engine.agrees(y, t, self.p)
 
-    def sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    def sample(
+        self, t0: Floats, y0: Floats, times: Floats, *, states_only: bool = False
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         """Return all outputs at times reached by one step each, by the names of ``Trajectory``, and which are valid.
 
-        The entry "accurate" holds whether the error estimate of each step met the tolerance.
+        The entry "accurate" holds whether the error estimate of each step met the tolerance. With ``states_only``,
+        only the entries "q" and "qd" are returned: the multipliers of redundant constraints take most of the time.
         """
         self.begin(y0[0], float(t0[0]))
-        found, well_conditioned = self._sample(t0, y0, times)
+        found, well_conditioned = self._sample(t0, y0, times, states_only)
         if not well_conditioned.all() and self._select_other_rows(y0[0], float(t0[0])):
-            return self._sample(t0, y0, times)
+            return self._sample(t0, y0, times, states_only)
         return found, well_conditioned
 
-    def _sample(self, t0: Floats, y0: Floats, times: Floats) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    def _sample(
+        self, t0: Floats, y0: Floats, times: Floats, states_only: bool
+    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, outputs, validity = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
         well_conditioned = validity > 0
         if not np.isfinite(y).all():
             well_conditioned &= np.isfinite(y).all(axis=1)
+        if states_only:
+            return by_coordinates(y), well_conditioned
         if not well_conditioned.all():
             solved = {name: values for name, values in outputs.items() if name != "energy"}
             # zero rather than NaN, which would spread to the other states in the products below
@@ -148,8 +155,7 @@ class NativeSteps:
         if outputs["energy"].size:
             found["energy"] = outputs["energy"][:, 0]
         found |= {
-            "q": y[:, :n],
-            "qd": y[:, n:],
+            **by_coordinates(y),
             "rank": np.full(count, len(self.rows)),
             "inconsistency": np.zeros(count),
             "violation": at_own_level(
@@ -159,6 +165,12 @@ class NativeSteps:
             "accurate": validity != UNRELIABLE,
         }
         return found, well_conditioned
+
+
+def by_coordinates(states: Floats) -> dict[str, Any]:
+    """Return states (k, 2n) as coordinates and velocities (k, n), by the names of ``Trajectory``."""
+    q, qd = np.split(states, 2, axis=1)
+    return {"q": q, "qd": qd}
 
 
 def native_of(dynamics: Dynamics) -> NativeDynamics:

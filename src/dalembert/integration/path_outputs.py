@@ -11,29 +11,39 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps, native_steps
+from dalembert.integration.native_steps import NativeSteps, by_coordinates, native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 
 
-def outputs_along(dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any) -> dict[str, Any]:
-    """Return the motion at any times along a path, by the names of ``Trajectory``."""
+def outputs_along(
+    dynamics: Dynamics, method: Method, path: Path, times: Floats, p: Any, *, states_only: bool = False
+) -> dict[str, Any]:
+    """Return the motion at any times along a path, by the names of ``Trajectory``; of states only, q and qd."""
     before = path.t.searchsorted(times, side="right") - 1  # "right": at the time of a step no further step is needed
     t0, y0 = path.t[before], path.y[before]
     for crossing in path.crossings:
         within = (times > crossing.start) & (times < crossing.end)
         t0[within], y0[within] = times[within], crossing.states(times[within])
-    found = outputs_at(dynamics, method, path.native, t0, y0, times, p)
+    found = outputs_at(dynamics, method, path.native, t0, y0, times, p, states_only=states_only)
     for crossing in path.crossings:
         within = (times > crossing.start) & (times < crossing.end)
-        if crossing.outputs is not None and within.any():
+        if crossing.outputs is not None and within.any() and not states_only:
             for name, values in crossing.outputs(times[within]).items():
                 found[name][within] = values
     return found
 
 
 def outputs_at(
-    dynamics: Dynamics, method: Method, native: NativeSteps | None, t0: Floats, y0: Floats, times: Floats, p: Any
+    dynamics: Dynamics,
+    method: Method,
+    native: NativeSteps | None,
+    t0: Floats,
+    y0: Floats,
+    times: Floats,
+    p: Any,
+    *,
+    states_only: bool = False,
 ) -> dict[str, Any]:
     """Return the motion at times reached by one step each from states at t0; no step is taken where the times agree."""
     if native is None:
@@ -41,22 +51,28 @@ def outputs_at(
     found: dict[str, Any] = {}
     missing = np.ones(len(times), bool)
     if native is not None:
-        found, well_conditioned = native.sample(t0, y0, times)
+        found, well_conditioned = native.sample(t0, y0, times, states_only=states_only)
         missing = ~well_conditioned
     if missing.any():
-        found = _with_missing(dynamics, method, found, missing, (t0, y0, times), p)
+        found = _with_missing(dynamics, method, found, missing, (t0, y0, times), p, states_only)
     return {"energy": None} | found
 
 
 def _with_missing(
-    dynamics: Dynamics, method: Method, found: dict[str, Any], missing: Any, at: tuple[Floats, Floats, Floats], p: Any
+    dynamics: Dynamics,
+    method: Method,
+    found: dict[str, Any],
+    missing: Any,
+    at: tuple[Floats, Floats, Floats],
+    p: Any,
+    states_only: bool,
 ) -> dict[str, Any]:
     """Return the outputs with those that machine code does not give, by NumPy where no step is needed, else by JAX."""
     t0, y0, times = at
     # a single state needs no step, so that NumPy can evaluate it without JAX
     here = missing & (times == t0)
     if found and here.any() and answers_by_numpy(dynamics):
-        others = numpy_outputs(dynamics, method, times[here], y0[here], p)
+        others = by_coordinates(y0[here]) if states_only else numpy_outputs(dynamics, method, times[here], y0[here], p)
         found |= {name: _filled(found[name], here, values) for name, values in others.items()}
         missing = missing & ~here
     if missing.any():
@@ -64,7 +80,7 @@ def _with_missing(
         require("diffrax")
         from dalembert.integration.sampling import sample
 
-        general = sample(dynamics, method, t0[missing], y0[missing], times[missing], p)
+        general = sample(dynamics, method, t0[missing], y0[missing], times[missing], p, states_only=states_only)
         found = {name: _filled(found.get(name), missing, values) for name, values in general.items()}
     return found
 

@@ -18,7 +18,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.general_steps import BATCH_STEPS, Solved, solve
 from dalembert.integration.method import Method, split_state, strip_tolerances
-from dalembert.integration.native_steps import at_own_level
+from dalembert.integration.native_steps import at_own_level, by_coordinates
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
@@ -31,10 +31,14 @@ SIDE_BY_SIDE = 8
 """Times that are vectorised within a batch: few, so that little is wasted when few times are requested."""
 
 
-def sample(dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any) -> dict[str, Any]:
-    """Return all outputs at T times reached by one step each, by the names of ``Trajectory``."""
+def sample(
+    dynamics: Dynamics, method: Method, t0: Any, y0: Any, times: Any, p: Any, *, states_only: bool = False
+) -> dict[str, Any]:
+    """Return all outputs at T times reached by one step each, by the names of ``Trajectory``; or q and qd only."""
     refuse_forked_process()
     states, accurate = _states(dynamics, method, t0, y0, times, p)
+    if states_only:
+        return by_coordinates(states)
     if not answers_by_numpy(dynamics):
         found = _in_batches(_all_outputs, dynamics, (method.formulation, method.drift.gains()), times, states, p)
     else:
