@@ -91,7 +91,9 @@ try {
   for (const job of JSON.parse(readFileSync(jobs, "utf-8"))) found.push(await visit(connection, job));
   console.log(JSON.stringify(found));
 } finally {
+  const ended = chromium.exitCode === null ? new Promise(done => chromium.once("exit", done)) : null;
   chromium.kill();
+  await ended;  // until then it writes to its folder, and after it, on a busy machine, so do its children
   chromium.stderr.destroy();
-  rmSync(folder, {recursive: true, force: true, maxRetries: 10, retryDelay: 100});
+  rmSync(folder, {recursive: true, force: true, maxRetries: 30, retryDelay: 100});
 }
