@@ -99,6 +99,8 @@ def ledger_units(units: Mapping[str, str]) -> dict[str, str]:
     {'t': 's', 'energy': 'J', 'power': 'W'}
     """
     known = {key: units[key] for key in ("t", "energy", "power") if key in units}
-    forces = [(units.get(key.removeprefix("force ")), force) for key, force in units.items() if key.startswith("force ")]
+    forces = [
+        (units.get(key.removeprefix("force ")), force) for key, force in units.items() if key.startswith("force ")
+    ]
     joules = forces and all(pair in (("m", "N"), ("rad", "N m")) for pair in forces)
     return ({"t": "s", "energy": "J", "power": "W"} if joules and units.get("t") == "s" else {}) | known

@@ -77,9 +77,7 @@ def view_axes(mechanism: Any, view: tuple[float, float]) -> Floats:
     return picture_axes(np.asarray(mechanism.upwards, float), view)
 
 
-def figure(
-    mechanism: Any, run: Trajectory, count: int, view: tuple[float, float], axes: bool | None = None
-) -> Figure:
+def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float], axes: bool | None = None) -> Figure:
     """Return a figure of some positions of the mechanism, the last one darkest, and of the paths of its joints."""
     require_trajectory_of(mechanism, run)
     if not isinstance(count, int) or count < 1:

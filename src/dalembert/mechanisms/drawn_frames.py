@@ -20,6 +20,7 @@ AXIS_LENGTH = 0.09
 MOST_NAMED_BODIES = 8
 """Bodies up to which their axes are drawn unless it is asked for: those of more bodies would hide the mechanism."""
 
+
 def draw_ground(axis: Any, mechanism: Any, visited: VisitedStates, towards: Floats) -> None:
     """Draw a support at each point of the ground to which a joint, a rod or a spring is attached."""
     parts = (*mechanism.joints, *mechanism.forces)
