@@ -109,8 +109,8 @@ class Ledger:
     ``ledger["wire"]`` is the work (T,) of an entry, ``ledger["applied forces"]`` that of all applied forces; the name
     of a joint, a drive or a group of constraints gives the sum over its constraints, without its laws, which are
     entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table, in which the many entries of a large system are
-    summed by groups; ``ledger.to_text`` adds units. ``ideal_work``, ``nonideal_work`` and the like are sums of the split over all constraints and all
-    laws: the work of Qᶜᵢ and Qᶜₙᵢ.
+    summed by groups; ``ledger.to_text`` adds units. ``ideal_work``, ``nonideal_work`` and the like are sums of the
+    split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats

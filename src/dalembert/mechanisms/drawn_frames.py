@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The ground and the axes of bodies in the figure of a mechanism: what is fixed, and in which frames points are given."""
+"""The ground and the axes of bodies in the figure of a mechanism: what is fixed, and the frames of points."""
 
 from __future__ import annotations
 
