@@ -29,7 +29,7 @@ def draw_ground(axis: Any, mechanism: Any, visited: VisitedStates, towards: Floa
         return
     # a point that moves as a function of time is shown where it ends
     places = np.array([visited.positions(mechanism, Ground(), point)[-1] for point in fixed]) @ towards.T
-    style = {"marker": _support(), "s": 260, "facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
+    style = {"marker": _support(), "s": 480, "facecolors": "white", "edgecolors": "black", "linewidths": 0.9}
     axis.scatter(*places.T, zorder=2.5, label="_ground", **style)
 
 
