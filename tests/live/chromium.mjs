@@ -24,6 +24,14 @@ function address() {
   });
 }
 
+// Removes the folder of the browser, whose children write to it for a while after its end; what is left does no harm.
+async function remove(folder, attempts = 50) {
+  for (let k = 0; k < attempts; k++) {
+    try { return rmSync(folder, {recursive: true, force: true}); }
+    catch { await new Promise(done => setTimeout(done, 100)); }
+  }
+}
+
 class Connection {
   constructor(socket) {
     Object.assign(this, {socket, next: 1, waiting: new Map(), events: []});
@@ -93,7 +101,7 @@ try {
 } finally {
   const ended = chromium.exitCode === null ? new Promise(done => chromium.once("exit", done)) : null;
   chromium.kill();
-  await ended;  // until then it writes to its folder, and after it, on a busy machine, so do its children
+  await ended;
   chromium.stderr.destroy();
-  rmSync(folder, {recursive: true, force: true, maxRetries: 30, retryDelay: 100});
+  await remove(folder);
 }
