@@ -73,7 +73,8 @@ def test_run_checks_its_own_numbers_and_writes_files(tmp_path: Path) -> None:
 
 def test_run_with_other_numbers_is_not_checked() -> None:
     printed = invoke("run", "bead", "--set", "mu=0", "--times", "0:0.5:3", "--ledger")
-    assert "Work and energy from t = 0 to 0.5" in printed
+    assert "Work and energy from t = 0 to 0.5 s" in printed
+    assert re.search(r"kind +work / J +largest power / W", printed)
     assert "pass" not in printed
     assert "At t = 0.5" in printed
     # without friction energy decides: ẋ² + ż² = 1.25 + 2g(1 − z)

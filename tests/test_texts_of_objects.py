@@ -52,6 +52,7 @@ OBJECTS = {
     ),
     "<AppliedForce along u: 3 copies>": lambda: da.AppliedForce.over({U: -U}, {U: da.coordinates("x", 3)}),
     "<MassEntries at (u, u): 3 copies>": lambda: da.MassEntries.over({(U, U): 1}, {U: da.coordinates("x", 3)}),
+    "<Case bead: Bead on a wire with sliding friction; coordinates x, z; 3 checks>": lambda: da.gallery.case("bead"),
     "Viscous(0.1)": lambda: da.Viscous(0.1),
     "Quadratic(mu)": lambda: da.Quadratic(mu),
     "Proportional(2)": lambda: da.Proportional(2),

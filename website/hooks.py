@@ -26,6 +26,9 @@ BORROWED = {
 }
 """Pages of the site that are files elsewhere in the repository."""
 
+FONT = ROOT / "src/dalembert/report/fonts"
+"""The mathematics font of derivations, and its licence: formulas look the same whatever fonts a reader has."""
+
 ENTRY = re.compile(r"^::: da\.([\w.]+)$", re.MULTILINE)
 TIGHT = re.compile(r"<mo( [^>]*)?>(&#x0002F;|&#x0007C;)</mo>")
 """A slash or a bar, which MathML would surround by spaces: those of 1/2 and |λ|."""
@@ -41,12 +44,14 @@ DISPLAY = re.compile(r'<div class="arithmatex">\s*\\\[(.*?)\\\]\s*</div>', re.DO
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that are not in ``docs``, the pendulum, and the live pages of the gallery."""
+    """Add the pages that are not in ``docs``, the pendulum, the font of formulas, and the live pages of the gallery."""
     for target, source in BORROWED.items():
         files.append(File.generated(config, target, abs_src_path=str(ROOT / source)))
     with tempfile.TemporaryDirectory() as folder:
         written = write_pendulum(Path(folder))
         files.append(File.generated(config, f"assets/{written.name}", content=written.read_bytes()))
+    for part in ("math.woff2", "OFL.txt"):
+        files.append(File.generated(config, f"assets/{part}", abs_src_path=str(FONT / part)))
     for name, content in live_pages().items():
         files.append(File.generated(config, f"live/{name}.html", content=content))
     return files

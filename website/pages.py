@@ -48,10 +48,17 @@ def write_pendulum(folder: Path) -> Path:
 def pendulum_element() -> str:
     """Return the HTML that shows the pendulum."""
     return """<figure class="pendulum">
-<iframe src="assets/pendulum.html" title="A double pendulum to play with"></iframe>
+<iframe src="assets/pendulum.html#compact" title="A double pendulum to play with" scrolling="no"></iframe>
 <figcaption>Move the sliders to change masses, lengths and the initial state. The page computes the motion itself, with
-the same code as <code>da.simulate</code>, and works offline.</figcaption>
-</figure>"""
+the same code as <code>da.simulate</code>, and works offline. <a href="assets/pendulum.html">The whole page</a> also
+plots forces and energy.</figcaption>
+</figure>
+<script>
+addEventListener("message", ({data, source}) => {
+  const frame = document.querySelector(".pendulum iframe");
+  if (data?.dalembertHeight && source === frame?.contentWindow) frame.style.height = `${data.dalembertHeight}px`;
+});
+</script>"""
 
 
 @cache

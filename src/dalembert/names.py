@@ -90,3 +90,17 @@ def column_unit(column: str, units: Mapping[str, str]) -> str | None:
     if kind in ("ideal_force", "nonideal_force", "input_force"):
         return units.get(f"force {inside}", units.get("force"))
     return units.get(inside) if kind in ("input", "violation", "error") else None
+
+
+def ledger_units(units: Mapping[str, str]) -> dict[str, str]:
+    """Return the units of time, energy and power that units of coordinates and forces imply; none if they do not.
+
+    >>> ledger_units({"t": "s", "x": "m", "force x": "N"})
+    {'t': 's', 'energy': 'J', 'power': 'W'}
+    """
+    known = {key: units[key] for key in ("t", "energy", "power") if key in units}
+    forces = [
+        (units.get(key.removeprefix("force ")), force) for key, force in units.items() if key.startswith("force ")
+    ]
+    joules = forces and all(pair in (("m", "N"), ("rad", "N m")) for pair in forces)
+    return ({"t": "s", "energy": "J", "power": "W"} if joules and units.get("t") == "s" else {}) | known

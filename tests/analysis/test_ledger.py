@@ -183,6 +183,15 @@ def test_figure_stacks_the_powers() -> None:
     assert legend == ["rod (reaction)", "rod: Coulomb", "rate of energy"]
 
 
+def test_units_are_printed_in_the_heads_of_columns() -> None:
+    ledger = swing().ledger()
+    span, head, *rows = ledger.to_text({"t": "s", "energy": "kJ", "power": "kW"}).splitlines()
+    assert span.endswith(" s") and head.split("  ")[-1].strip() == "largest power / kW" and "work / kJ" in head
+    plain = str(ledger).splitlines()
+    assert [row.split() for row in rows] == [row.split() for row in plain[2:]]
+    assert plain[1].split() == ["kind", "work", "largest", "power"]
+
+
 def test_messages(tmp_path: object) -> None:
     run = swing()
     ledger = run.ledger()
@@ -190,6 +199,8 @@ def test_messages(tmp_path: object) -> None:
         ledger["rood"]
     with pytest.raises(da.InputError, match=r"`units` must name `t`, `power` or `energy`; got `force`"):
         ledger.plot({"force": "N"})
+    with pytest.raises(da.InputError, match=r"`units` must name `t`, `power` or `energy`; got `work`"):
+        ledger.to_text({"work": "J"})
     with pytest.raises(da.InputError, match="a ledger needs a run of at least two times; this one has 1"):
         run.until(1).ledger()
     run.save(f"{tmp_path}/run.nc")

@@ -55,6 +55,19 @@ def test_a_member_that_machine_code_declines_is_simulated_all_the_same():
     np.testing.assert_allclose(many["q"][1], alone.q, atol=1e-12)
     assert not many["reason"].values.any()
     assert many.attrs["handed_over"] == 3
+    handed = "The compiled integrator handed 3 of 3 members over to the general one, which is slower: members 0 to 2."
+    assert handed in many.attrs["notes"]
+
+
+def test_a_note_names_the_members_that_are_handed_over(monkeypatch):
+    """Members 1 and 4 start off the rod, which the general integrator refuses; blocks of two number them all."""
+    monkeypatch.setattr("dalembert.ensembles.runner.CHUNK", 2)
+    starts = [(1, 0), (1, 1), (0, -1), (1, 0), (1, 1)]
+    many = da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 0.1], parameters={"g": 9.81})
+    assert many.attrs["handed_over"] == 2
+    assert "handed 2 of 5 members over to the general one, which is slower: members 1, 4." in many.attrs["notes"]
+    one = da.simulate_ensemble(pendulum(), starts[:2], (0, 0), [0, 0.1], parameters={"g": 9.81})
+    assert one.attrs["notes"].endswith("which is slower: member 1.")
 
 
 def test_a_summary_is_that_of_all_members(monkeypatch):

@@ -85,6 +85,16 @@ def test_reactions():
     assert force.get_ylabel() == "force / N" and torque.get_xlabel() == "time t / s"
 
 
+def test_torques_of_the_size_of_rounding_are_not_drawn():
+    rod = da.PlanarBody("rod", 1, 1 / 12, position=(0.3, 0.4), angle=-0.9)
+    ends = {"floor": (0.5, lambda x, y: y), "wall": (-0.5, lambda x, y: x)}
+    joints = [da.PointOnCurve(name, da.ground.at(0, 0), rod.at(s, 0), curve=f) for name, (s, f) in ends.items()]
+    ladder = da.Mechanism(rod, joints, da.Gravity((0, -9.81)))
+    reactions = ladder.reactions(da.simulate(ladder.system, *ladder.assemble(), np.linspace(0, 1, 101)))
+    assert any(reaction.torque.any() for reaction in reactions.values())  # rounding errors
+    assert [axis.get_ylabel() for axis in reactions.plot().axes] == ["force"]
+
+
 def test_a_picture_of_a_small_driven_motion():
     """The drive moves with its joint and has no path of its own; a narrow motion leaves room for its numbers."""
     arm = da.PlanarBody("arm", mass=1, inertia=0.1)

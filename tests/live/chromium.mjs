@@ -24,6 +24,14 @@ function address() {
   });
 }
 
+// Removes the folder of the browser, whose children write to it for a while after its end; what is left does no harm.
+async function remove(folder, attempts = 50) {
+  for (let k = 0; k < attempts; k++) {
+    try { return rmSync(folder, {recursive: true, force: true}); }
+    catch { await new Promise(done => setTimeout(done, 100)); }
+  }
+}
+
 class Connection {
   constructor(socket) {
     Object.assign(this, {socket, next: 1, waiting: new Map(), events: []});
@@ -91,7 +99,9 @@ try {
   for (const job of JSON.parse(readFileSync(jobs, "utf-8"))) found.push(await visit(connection, job));
   console.log(JSON.stringify(found));
 } finally {
+  const ended = chromium.exitCode === null ? new Promise(done => chromium.once("exit", done)) : null;
   chromium.kill();
+  await ended;
   chromium.stderr.destroy();
-  rmSync(folder, {recursive: true, force: true, maxRetries: 10, retryDelay: 100});
+  await remove(folder);
 }

@@ -123,6 +123,23 @@ def test_a_narrow_page_does_not_scroll_sideways_and_all_controls_have_names(pend
     assert papers == ["rgb(251, 250, 247)", "rgb(23, 24, 26)"]
 
 
+def test_an_embedded_page_is_compact_and_tells_its_height(pendulum: Path, tmp_path: Path) -> None:
+    around = tmp_path / "around.html"
+    fit = "heights.push(data.dalembertHeight); frame.height = heights.at(-1);"
+    script = f"addEventListener('message', ({{data}}) => {{ {fit} }})"
+    frame = f'<iframe id="frame" src="{pendulum.name}#compact" width="700"></iframe>'
+    around.write_text(f"<!doctype html><script>const heights = []; {script}</script>{frame}", encoding="utf-8")
+    told = "new Promise(done => { const look = () => heights.length ? done() : setTimeout(look, 20); look(); })"
+    jobs = [
+        {"page": around, "expressions": [told, "heights.at(-1)", "frame.offsetHeight >= heights.at(-1)"]},
+        {"page": pendulum, "width": 700, "expressions": [ENDED, "document.documentElement.offsetHeight"]},
+    ]
+    embedded, whole = visits(jobs, tmp_path)
+    assert embedded["errors"] == whole["errors"] == []
+    assert embedded["values"][2] is True
+    assert 300 < embedded["values"][1] < whole["values"][1] - 500  # without plots and ledger
+
+
 def test_a_picture_in_space_is_turned_by_dragging_and_by_keys(tmp_path: Path) -> None:
     system = da.System((X, Y, Z), sp.eye(3), (-X, -2 * Y, -3 * Z))
     page = da.page(system, (1, 1, 1), (0, 1, 0), (0, 5), tmp_path / "space.html")

@@ -303,6 +303,14 @@ def test_pictures(tmp_path: Path):
     run = start_along(mechanism, ("theta_crank",))
     labels = [text.get_text() for text in mechanism.plot(run).legends[0].get_texts()]
     assert labels == ["crank pin", "wrist pin", "guide"]  # the bearing does not move
+    drawn = mechanism.plot(run).axes[0]
+    assert drawn.collections[0].get_offsets().tolist() == [[0, 0], [0, 1]]  # supports of bearing, guide and spring
+    named = [text for text in drawn.texts if text.get_text()]
+    assert [text.get_text() for text in named] == ["crank", "rod", "slider"]
+    arrows = [text for text in drawn.texts if not text.get_text()]
+    along = np.subtract(arrows[0].xy, arrows[0].xyann)
+    assert np.arctan2(along[1], along[0]) == pytest.approx((run["theta_crank"][-1] + np.pi) % (2 * np.pi) - np.pi)
+    assert len(arrows) == 6 and not mechanism.plot(run, axes=False).axes[0].texts
     assert mechanism.animate(run, tmp_path / "crank.gif").stat().st_size > 1000
     page = mechanism.animate(run, tmp_path / "crank.html").read_text()
     assert "http" not in page

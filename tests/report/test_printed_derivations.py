@@ -128,3 +128,43 @@ def test_no_formula_is_wider_than_a_page() -> None:
                 )
                 assert max(widths) < 90, equation
             assert list(entries(equation.left)) or equation.left.is_Matrix
+
+
+def arm_of_relative_angles(numbers: bool) -> da.System:
+    """Three rods, whose angles are counted from the rod before, and whose tip moves on a line."""
+    angles = da.coordinates("q1:4")
+    masses = (1.1, 1.47, 1.84) if numbers else da.parameters("m1:4")
+    lengths = (0.4, 0.53, 0.66) if numbers else da.parameters("l1:4")
+    x, y, angle, lagrangian = sp.S.Zero, sp.S.Zero, sp.S.Zero, sp.S.Zero
+    for m, length, turned in zip(masses, lengths, angles, strict=True):
+        angle += turned
+        middle = x + length * sp.cos(angle) / 2, y + length * sp.sin(angle) / 2
+        x, y = x + length * sp.cos(angle), y + length * sp.sin(angle)
+        lagrangian += m * sum(part.diff(da.t) ** 2 for part in middle) / 2 - m * 9.81 * middle[1]
+        lagrangian += m * length**2 / 24 * angle.diff(da.t) ** 2
+    return da.System.from_lagrangian(lagrangian, angles, constraints=da.Constraint(x - y, name="line"))
+
+
+@pytest.mark.parametrize("numbers", [False, True], ids=["symbols", "numbers"])
+def test_squares_of_sine_and_cosine_are_added(numbers: bool) -> None:
+    system, rng = arm_of_relative_angles(numbers), np.random.default_rng(5)
+    derivation = da.derive(system)
+    for equation in printed(derivation):
+        for entry in (e for side in equation[:2] for e in entries(side)):
+            squares = {type(p.base): p.base.args for p in entry.atoms(sp.Pow) if isinstance(p.base, (sp.sin, sp.cos))}
+            assert squares.get(sp.sin, 0) != squares.get(sp.cos, 1), equation
+    named = [str(e.left) for e in printed(derivation)]
+    assert not any("M_21" in name or "M_31" in name for name in named)  # they are M_12 and M_13
+    parameters = dict(zip(system.parameter_names, rng.uniform(1, 1.5, len(system.parameter_names)), strict=True))
+    q, qd = da.consistent_state(system, *(rng.normal(size=(2, 3)) / 3), parameters=parameters)
+    assert compare(system, q, qd, 0.0, parameters)
+
+
+def test_unequal_squares_and_rounding_errors_of_numbers() -> None:
+    """0.7 sin² + 0.3 cos² has one square, and 0.1 + 0.2 cancels with 0.3."""
+    r, phi = da.coordinates("r phi")
+    mass = 0.7 * sp.sin(phi) ** 2 + 0.3 * sp.cos(phi) ** 2
+    system = da.System((r, phi), [[mass, 0], [0, r**2 * (0.1 + 0.2)]], (0, -0.3 * r))
+    derivation = da.derive(system)
+    assert derivation.mass_matrix[0, 0] == 0.7 - 0.4 * sp.cos(phi) ** 2
+    assert derivation.acceleration[1] == -1 / r

@@ -66,8 +66,8 @@ class Ledger:
     ``ledger["wire"]`` is the work (T,) of an entry, ``ledger["applied forces"]`` that of all applied forces; the name
     of a joint, a drive or a group of constraints gives the sum over its constraints, without its laws, which are
     entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table, in which the many entries of a large system are
-    summed by groups. ``ideal_work``, ``nonideal_work`` and the like are sums of the split over all constraints and all
-    laws: the work of Qᶜᵢ and Qᶜₙᵢ.
+    summed by groups; ``ledger.to_text`` adds units. ``ideal_work``, ``nonideal_work`` and the like are sums of the
+    split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
@@ -199,11 +199,27 @@ class Ledger:
         """
         from dalembert.figures.ledger_figure import stacked_powers
 
-        return stacked_powers(self.by_group(), units)
+        return stacked_powers(self.by_group(), checked_units(units))
 
     def __str__(self) -> str:
         """Return the span of time, the table of ``rows``, and the notes."""
-        return "\n".join([self._span, *aligned([HEAD, *self.rows()], words=2), *self.notes])
+        return self.to_text()
+
+    def to_text(self, units: Mapping[Any, str] | None = None) -> str:
+        """Return what ``print`` shows, with units: that of the time, and those of work and power in their columns.
+
+        ``units`` maps ``"t"``, ``"power"`` and ``"energy"`` to units, such as ``{"energy": "J", "power": "W"}``. All
+        energies are in the unit of the work.
+
+        Raises
+        ------
+        InputError    if ``units`` names something else
+        """
+        unit = checked_units(units)
+        measured = {"work": unit.get("energy"), "largest power": unit.get("power")}
+        head = tuple(f"{name} / {measured[name]}" if measured.get(name) else name for name in HEAD)
+        span = " ".join(filter(None, [self._span, unit.get("t")]))
+        return "\n".join([span, *aligned([head, *self.rows()], words=2), *self.notes])
 
     def __repr__(self) -> str:
         return str(self)
@@ -253,6 +269,18 @@ class Ledger:
         # the audit is never shown as zero: its order of magnitude is the information
         rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
         return rows
+
+
+KNOWN_UNITS = ("t", "power", "energy")
+
+
+def checked_units(units: Mapping[Any, str] | None) -> dict[str, str]:
+    """Return units of a ledger by name; raise an error for one that it does not have."""
+    given = {str(key): str(value) for key, value in (units or {}).items()}
+    unknown = [name for name in given if name not in KNOWN_UNITS]
+    if unknown:
+        raise InputError(f"`units` must name `t`, `power` or `energy`; got `{unknown[0]}`.")
+    return given
 
 
 CLOSURE_LIMIT = 1e3

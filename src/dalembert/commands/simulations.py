@@ -18,6 +18,7 @@ from dalembert.commands.user_errors import messages
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
 from dalembert.named_cases import is_file, named_case
+from dalembert.names import ledger_units
 from dalembert.output_files import require_target
 from dalembert.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
 from dalembert.terminal import add_checks, checks_table, console_of, end_table, print_text
@@ -85,7 +86,7 @@ def _run(name: str, given: RunArguments) -> None:
     for note in found.notes:
         console.print(escape(note))
     if given.ledger:
-        print_text(str(found.ledger()))
+        print_text(found.ledger().to_text(ledger_units(case.units)))
     if save is not None:  # first: the results must not be lost if a figure cannot be drawn
         found.save(save, units=case.units)
     if plot is not None:

@@ -92,9 +92,9 @@ def simulate_ensemble(
                   by member and time, except in a summary.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
-                  ``attrs["notes"]`` reports how many starts were projected onto the constraints, inputs at their
-                  limits, and if the constraints lose rank along the motions of members, of which up to 32 are examined
-                  from output to output
+                  ``attrs["notes"]`` reports which members these were, how many starts were projected onto the
+                  constraints, inputs at their limits, and if the constraints lose rank along the motions of members, of
+                  which up to 32 are examined from output to output
 
     Raises
     ------
@@ -159,7 +159,7 @@ def _results(study: Study, ensemble: Ensemble, target: Path | None, client: Any,
     totals = found.totals.findings
     notes = " ".join(note for note in (ensemble.note, runner.notes(totals)) if note)
     return found.dataset(
-        {"device": device, "seconds": totals.seconds, "handed_over": totals.handed_over, "notes": notes}
+        {"device": device, "seconds": totals.seconds, "handed_over": len(totals.handed_over), "notes": notes}
     )
 
 

@@ -81,7 +81,7 @@ class EnsembleRunner:
         self.native = NativeMembers(
             dynamics, method, times, every=every, on_gpu=on_gpu, reference=reference, threads=threads
         )
-        self.handed_over = 0  # members handed over to the general integrator
+        self.handed_over: tuple[int, ...] = ()  # members of the last call, handed over to the general integrator
         self.rounds = self._rounds_of_friction(forces=forces)
         if forces and self.contacts and self.rounds is None:
             raise InputError(
@@ -121,7 +121,7 @@ class EnsembleRunner:
             found, done, exact, phases = self.native(members, usable & ~self._at_rest(members))
         else:
             found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
-        reasons = np.zeros(len(members), "U1")
+        reasons, self.handed_over = np.zeros(len(members), "U1"), ()
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
             # only now: for those that were completed, the compiled integrator has seen to it that they are finite
@@ -130,7 +130,7 @@ class EnsembleRunner:
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)
-            self.handed_over += len(alone)
+            self.handed_over = tuple(map(int, alone))
             for k in alone:
                 states, messages[k] = self._general(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]

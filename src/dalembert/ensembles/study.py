@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from dalembert.ensembles.summary import Summary
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
 from dalembert.model.system import System
+from dalembert.names import listed
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ class Study:
 
 @dataclass
 class Findings:
-    """Findings about members: numbers for the attributes of the result, and the sources of its notes."""
+    """Findings about members: numbers for the attributes of the result, and the sources of its notes.
+
+    handed_over    the members that the compiled integrator handed over to the general one
+    """
 
     seconds: float = 0.0
-    handed_over: int = 0
+    handed_over: list[int] = field(default_factory=list[int])
     failed: int = 0
     starts: StartFindings = field(default_factory=StartFindings)
     bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
@@ -65,7 +70,7 @@ class Findings:
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
         self.seconds, self.failed = self.seconds + other.seconds, self.failed + other.failed
-        self.handed_over += other.handed_over
+        self.handed_over = [*self.handed_over, *other.handed_over]
         self.starts.add(other.starts)
         self.bifurcations.add(other.bifurcations)
         for name, members in other.limited.items():
@@ -114,7 +119,7 @@ class StudyRunner:
 
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
-        study, seconds, handed_over = self.study, self.runner.seconds, self.runner.handed_over
+        study, seconds = self.study, self.runner.seconds
         y, reasons, exact, phases = self.runner(members)
         failed = reasons != ""
         if self.dynamics.integrals:
@@ -123,7 +128,7 @@ class StudyRunner:
         inputs, limited = self.control.examine(first, members, y)
         findings = Findings(
             self.runner.seconds - seconds,
-            self.runner.handed_over - handed_over,
+            [first + k for k in self.runner.handed_over],
             int(failed.sum()),
             self.starts.examine(members, failed | exact),
             self.bifurcations.examine(first, members, y, failed),
@@ -144,5 +149,27 @@ class StudyRunner:
 
     def notes(self, findings: Findings) -> str:
         """Return the notes on an ensemble as one text."""
-        notes = (findings.starts.note, findings.bifurcations.note, *self.control.notes(findings.limited))
+        notes = (
+            findings.starts.note,
+            _note_on_handed_over(findings.handed_over, self.study.total),
+            findings.bifurcations.note,
+            *self.control.notes(findings.limited),
+        )
         return " ".join(note for note in notes if note)
+
+
+def _note_on_handed_over(members: list[int], total: int) -> str:
+    """Return a note that names the members of the general integrator; empty if there are none."""
+    if not members:
+        return ""
+    return (
+        f"The compiled integrator handed {len(members)} of {total} members over to the general one, which is slower: "
+        f"{listed(_ranges(members), 'member' if len(members) == 1 else 'members')}."
+    )
+
+
+def _ranges(numbers: list[int]) -> list[str]:
+    """Return increasing numbers as ranges such as 3 to 5."""
+    ends = [k for k in range(1, len(numbers)) if numbers[k] != numbers[k - 1] + 1]
+    parts = [numbers[a:b] for a, b in pairwise([0, *ends, len(numbers)])]
+    return [str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]

@@ -22,6 +22,7 @@ from dalembert.live_page import page
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.ordering import name_of
 from dalembert.model.system import System
+from dalembert.names import counted, listed, summary
 from dalembert.settings import method_of
 from dalembert.verbs import simulate
 
@@ -138,6 +139,10 @@ class Case:
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     point_expressions: Mapping[str, tuple[Any, Any]] | None = None
     links: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        names = listed(self.system.coordinate_names, "coordinates")
+        return summary(f"Case {self.name}", self.title, names, counted(len(self.checks), "check"))
 
     def __post_init__(self) -> None:
         # cases share parameters: a change to one must not affect another

@@ -17,6 +17,7 @@ from dalembert.figures.animation_files import checked_writer
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.drawn_frames import MOST_NAMED_BODIES, draw_axes, draw_ground
 from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.layout import Layout, layout_of
 from dalembert.mechanisms.reaction_forces import require_trajectory_of
@@ -76,7 +77,7 @@ def view_axes(mechanism: Any, view: tuple[float, float]) -> Floats:
     return picture_axes(np.asarray(mechanism.upwards, float), view)
 
 
-def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float]) -> Figure:
+def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float], axes: bool | None = None) -> Figure:
     """Return a figure of some positions of the mechanism, the last one darkest, and of the paths of its joints."""
     require_trajectory_of(mechanism, run)
     if not isinstance(count, int) or count < 1:
@@ -99,6 +100,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     last = np.array([places[name][-1] for name in drawing.joints])
     if len(last):
         axis.plot(*last.T, "o", color="black", markersize=4, zorder=3)
+    _draw_frames(axis, mechanism, run, view, size, axes)
     axis.set_aspect("equal", adjustable="datalim")  # a box as narrow as a small motion has no room for its numbers
     if mechanism.dimension == 2:
         axis.set(xlabel="x", ylabel="y")
@@ -108,6 +110,15 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     if moving:
         picture.legend(loc="outside lower center", ncols=4, fontsize="small", title="paths of joints")
     return picture
+
+
+def _draw_frames(axis: Any, mechanism: Any, run: Trajectory, view: Any, size: float, axes: bool | None) -> None:
+    """Draw the ground and, if asked for or if there are few bodies, their axes in the last position."""
+    last = VisitedStates(run.q[-1:], run.t[-1:], run.parameters)
+    towards = view_axes(mechanism, view)[:, : mechanism.dimension]
+    draw_ground(axis, mechanism, last, towards)
+    if len(mechanism.bodies) <= MOST_NAMED_BODIES if axes is None else axes:
+        draw_axes(axis, mechanism, last, towards, size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -284,10 +284,19 @@ class Mechanism:
             return -numbers[0] / np.linalg.norm(numbers[0])
         return np.eye(3)[self.dimension - 1]
 
-    def plot(self, run: Trajectory, positions: int = 5, view: tuple[float, float] = (30, 20)) -> Figure:
+    def plot(
+        self,
+        run: Trajectory,
+        positions: int = 5,
+        view: tuple[float, float] = (30, 20),
+        *,
+        axes: bool | None = None,
+    ) -> Figure:
         """Return a figure of some positions along a trajectory, the last one darkest, and of the paths of the joints.
 
-        ``view`` is the direction of view in space, as azimuth and elevation in degrees. The figure is not shown; call
+        Points of the ground are drawn as supports. ``axes`` adds the names of the bodies and their axes in the last
+        position, in which the points of joints are given; by default those of up to eight bodies. ``view`` is the
+        direction of view in space, as azimuth and elevation in degrees. The figure is not shown; call
         ``.savefig(path)`` on it or show it with matplotlib.
 
         Raises
@@ -296,7 +305,7 @@ class Mechanism:
         """
         from dalembert.mechanisms.drawing import figure
 
-        return figure(self, run, positions, view)
+        return figure(self, run, positions, view, axes)
 
     def animate(
         self,

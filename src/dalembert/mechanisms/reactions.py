@@ -86,10 +86,19 @@ class Reactions(Mapping[str, Reaction]):
     def _span(self) -> str:
         return f"Largest reactions from t = {self.t[0]:g} to {self.t[-1]:g}"
 
+    @property
+    def _sizes_by_name(self) -> dict[str, tuple[float, float]]:
+        """The largest force and the largest torque of every joint."""
+        return {name: (_longest(r.force), _longest(r.torque)) for name, r in self.by_name.items()}
+
+    @property
+    def _rounding(self) -> float:
+        """The size of forces and torques that are rounding errors of the others, and count as zero."""
+        return EXACT * max((size for pair in self._sizes_by_name.values() for size in pair), default=0.0)
+
     def _largest(self) -> list[tuple[str, str, str, str]]:
         """Return name, largest force, largest torque, and "not unique" where that is so, of every joint."""
-        largest = {name: (_longest(r.force), _longest(r.torque)) for name, r in self.by_name.items()}
-        rounding = EXACT * max((size for pair in largest.values() for size in pair), default=0.0)
+        largest, rounding = self._sizes_by_name, self._rounding
         rows: list[tuple[str, str, str, str]] = []
         for name, sizes in largest.items():
             force, torque = (f"{size if size > rounding else 0.0:.4g}" for size in sizes)
@@ -99,8 +108,8 @@ class Reactions(Mapping[str, Reaction]):
     def plot(self, *names: str, units: Mapping[str, str] | None = None) -> Figure:
         """Plot the force and the torque of the named joints, or of all, against time.
 
-        Forces, and torques in space, are shown by their size, torques in the plane with their sign. ``units`` maps
-        ``"t"``, ``"force"`` and ``"torque"`` to units for the labels.
+        Forces, and torques in space, are shown by their size, torques in the plane with their sign; if all torques are
+        rounding errors, they are left out. ``units`` maps ``"t"``, ``"force"`` and ``"torque"`` to units of the labels.
 
         Raises
         ------
@@ -108,8 +117,9 @@ class Reactions(Mapping[str, Reaction]):
         """
         from dalembert.figures.reaction_figure import sizes
 
-        chosen = {name: self[name] for name in names or self.by_name}
+        chosen, rounding = {name: self[name] for name in names or self.by_name}, self._rounding
         torques = {name: r.torque if r.torque.ndim == 1 else _sizes(r.torque) for name, r in chosen.items()}
+        torques = {name: np.where(np.abs(torque) > rounding, torque, 0.0) for name, torque in torques.items()}
         return sizes(self.t, {name: (_sizes(r.force), torques[name]) for name, r in chosen.items()}, units)
 
     def to_xarray(self) -> xr.Dataset:

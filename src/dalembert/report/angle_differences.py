@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sums and differences of angles: cos α cos β + sin α sin β = cos(α − β), where α − β is short.
+"""Sums and differences of angles: cos α cos β + sin α sin β = cos(α − β), where α − β is short or zero.
 
 Coordinates of chains of bodies lead to such sums, with angles such as q₁ and q₁ + q₂, or θ₁ and θ₂.
 """
@@ -36,8 +36,8 @@ def with_angle_differences(expression: Any) -> Any:
         number, rest = term.as_coeff_Mul()
         terms[rest] = terms.get(rest, sp.S.Zero) + number
     before = len(terms)
-    for pair in pairs:
-        terms = _joined(terms, *pair)
+    for pair in (*((angle, angle) for angle in angles), *pairs):
+        terms = _joined(terms, _rules(*pair))
     return sp.Add(*(number * rest for rest, number in terms.items())) if len(terms) < before else expression
 
 
@@ -53,20 +53,14 @@ def _difference(one: Any, other: Any) -> Any:
     return -found if found.could_extract_minus_sign() else found
 
 
-def _joined(terms: dict[Any, Any], one: Any, other: Any) -> dict[Any, Any]:
-    """Return a sum, given by the coefficients of its products, with the products of two angles joined."""
-    difference = _difference(one, other)
-    sign = 1 if one - other == difference else -1
-    # pairs of products with equal coefficients, or opposite ones, and what they come to
-    rules = (
-        (sp.cos(one) * sp.cos(other), sp.sin(one) * sp.sin(other), 1, sp.cos(difference)),
-        (sp.sin(one) * sp.cos(other), sp.cos(one) * sp.sin(other), -1, sign * sp.sin(difference)),
-    )
+def _joined(terms: dict[Any, Any], rules: tuple[tuple[Any, Any, int, Any], ...]) -> dict[Any, Any]:
+    """Return a sum, given by the coefficients of its products, with the products of some rules joined."""
     found = dict(terms)
     for first, second, relation, result in rules:
+        needed = first.as_powers_dict().items()
         for product in list(found):
             powers = product.as_powers_dict()
-            if not all(powers.get(f, 0) >= 1 for f in first.args):
+            if not all(powers.get(factor, 0) >= power for factor, power in needed):
                 continue
             rest = product / first
             partner = rest * second
@@ -75,3 +69,15 @@ def _joined(terms: dict[Any, Any], one: Any, other: Any) -> dict[Any, Any]:
                 del found[partner]
                 found[factor] = found.get(factor, sp.S.Zero) + number
     return found
+
+
+def _rules(one: Any, other: Any) -> tuple[tuple[Any, Any, int, Any], ...]:
+    """Return pairs of products of two angles with equal coefficients, or opposite ones, and what they come to."""
+    if one == other:
+        return ((sp.cos(one) ** 2, sp.sin(one) ** 2, 1, sp.S.One),)
+    difference = _difference(one, other)
+    sign = 1 if one - other == difference else -1
+    return (
+        (sp.cos(one) * sp.cos(other), sp.sin(one) * sp.sin(other), 1, sp.cos(difference)),
+        (sp.sin(one) * sp.cos(other), sp.cos(one) * sp.sin(other), -1, sign * sp.sin(difference)),
+    )

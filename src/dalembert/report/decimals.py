@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from math import ulp
 from typing import Any
 
 import sympy as sp
@@ -12,11 +13,15 @@ import sympy as sp
 from dalembert.model import graph
 from dalembert.report.length import is_long
 
+MOST_STATED_DIGITS = 12
+"""Digits of a decimal number within two roundings of which another is taken for it: nobody states more of them."""
+
 
 def exact(e: Any) -> Any:
     """Replace decimal numbers by the fractions of their decimal representation, so that sums of them cancel exactly.
 
-    Decimal exponents other than halves stay, because x^0.37 would become a polynomial of degree 37 in a root.
+    Decimal exponents other than halves stay, because x^0.37 would become a polynomial of degree 37 in a root. Rounding
+    errors of earlier sums are dropped: 0.1 + 0.2 becomes 3/10, so that it cancels with 0.3.
     """
     if isinstance(e, sp.MatrixBase):
         return e.applyfunc(exact)
@@ -25,11 +30,17 @@ def exact(e: Any) -> Any:
 
 def _exact(node: Any, parts: list[Any]) -> Any:
     if isinstance(node, sp.Float):
-        return sp.Rational(repr(float(node)))
+        return sp.Rational(_decimal_digits(float(node)))
     if isinstance(node, sp.Pow) and isinstance(node.exp, sp.Float):
         base, power = parts
         return sp.Pow(base, power if power.q <= 2 else node.exp)
     return node.func(*parts) if parts else node
+
+
+def _decimal_digits(number: float) -> str:
+    """Return the digits of a number, without its rounding error if it is next to a decimal of few digits."""
+    rounded = f"{number:.{MOST_STATED_DIGITS}g}"
+    return rounded if abs(float(rounded) - number) <= 2 * ulp(number) else repr(number)
 
 
 def decimals_like(matrices: Iterable[Any]) -> Callable[[Any], Any]:

@@ -11,8 +11,10 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+import sympy as sp
+
 from dalembert.figures.html_page import document
-from dalembert.report.equations import Equation
+from dalembert.report.equations import Equation, sides
 from dalembert.report.length import room_beside, widest_line
 from dalembert.report.mathml import display, inline
 from dalembert.report.name_typesetting import ambiguous_names
@@ -53,7 +55,7 @@ DERIVATION_STYLE = """
   .derivation .equations { overflow: visible; break-inside: avoid; }
   .derivation .equations > math { font-size: calc(1.08em / var(--lines-wide, 1)); }
   .derivation > h1, .derivation > h2, .derivation .step, .derivation p:has(+ .equations) { break-after: avoid; }
-  .derivation .frame { overflow: visible; break-inside: avoid; }
+  .derivation .frame, .derivation .short { overflow: visible; break-inside: avoid; }
   .derivation .chart { min-width: 0; max-width: 125mm; }
 }
 """
@@ -62,6 +64,9 @@ DERIVATION_STYLE = """
 MOST_TOGETHER = 6
 """Equations of a display that stay together on paper. A longer one is divided, since browsers do not break a table of
 MathML between pages, and half a page would stay empty."""
+
+MOST_ROWS_OF_SHORT_STEP = 12
+"""Rows of formulas, those of matrices counted, up to which a step stays on one page."""
 
 LARGEST_PART = 4
 """Most equations of a part of a display that was divided."""
@@ -97,7 +102,13 @@ def html(title: str, steps: Sequence[Step], *, fragment: bool = False, opening: 
 
 def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:
     heading = f'<h{level} class="step"><span>{number}</span>{_text(step.title)}</h{level}>'
-    return "\n".join(["<section>", heading, *(_block(block, literal) for block in step.blocks), "</section>"])
+    short = sum(_rows(side) for block in step.blocks for side in sides(block)[1::2]) <= MOST_ROWS_OF_SHORT_STEP
+    opening = '<section class="short">' if short else "<section>"
+    return "\n".join([opening, heading, *(_block(block, literal) for block in step.blocks), "</section>"])
+
+
+def _rows(right_side: Any) -> int:
+    return right_side.rows if isinstance(right_side, sp.MatrixBase) else 1
 
 
 def _block(block: Any, literal: frozenset[str]) -> str:

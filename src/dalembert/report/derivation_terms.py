@@ -22,7 +22,7 @@ from dalembert.report.closed_form_checks import require_positive
 from dalembert.report.control_law import ControlLaw, control_law
 from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.numeric_probes import Probes, require_computable
-from dalembert.report.tidy import tidy_matrix
+from dalembert.report.tidy import tidy_matrix, tidy_symmetric
 from dalembert.stabilisation import Gains, damping
 
 
@@ -63,6 +63,11 @@ def stabilised_rhs(form: StandardForm, system: System, gains: Gains | None) -> l
 def tidied_matrix(entries: Sequence[Any], columns: int) -> Any:
     """Return nested tuples as a simplified exact matrix; its shape is right even without rows."""
     return tidy_matrix(exact(sp.Matrix(len(entries), columns, list(sp.flatten(entries)))))
+
+
+def tidied_mass(entries: Sequence[Any]) -> Any:
+    """Return the mass matrix, simplified and exact."""
+    return tidy_symmetric(exact(sp.Matrix(entries)))
 
 
 def nonideal_term(system: System, M: Any, probed: Probes) -> Any:

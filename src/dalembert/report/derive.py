@@ -19,6 +19,7 @@ from dalembert.report.derivation_terms import (
     nonideal_term,
     restorer,
     stabilised_rhs,
+    tidied_mass,
     tidied_matrix,
 )
 from dalembert.report.numeric_probes import independent_rows, probes, refuse_contradiction
@@ -101,7 +102,7 @@ def derive(
     kept = independent_rows(probed, len(system.constraints))
     refuse_contradiction(probed, kept, system.constraint_names)
     saddle = needs_saddle(probed, kept, system.constraint_names)
-    M, Q = tidied_matrix(form.mass_matrix, n), tidied_matrix(form.applied_force, 1)
+    M, Q = tidied_mass(form.mass_matrix), tidied_matrix(form.applied_force, 1)
     A, b = tidied_matrix(form.constraint_matrix, n), tidied_matrix(stabilised_rhs(form, system, gains), 1)
     C = nonideal_term(system, M, probed)
     lam = require_determined(C, system.constraint_names, kept, probed)

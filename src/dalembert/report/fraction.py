@@ -39,13 +39,21 @@ class Fraction(NamedTuple):
         return Fraction(*(min(p, _with_square(p, root, square), key=len) for p in self))
 
     def by_pythagoras(self, sine: Any, cosine: Any) -> Fraction:
-        """Return the fraction with the fewest terms: as it is, with sin² = 1 − cos², or with cos² = 1 − sin²."""
+        """Return the fraction with the fewest terms: as it is, with sin² = 1 − cos², or with cos² = 1 − sin².
+
+        If several have as few, one without both squares is chosen: 0.7 − 0.4 cos² instead of 0.7 sin² + 0.3 cos².
+        """
         found: list[Fraction] = [self]
         for leading, other in ((sine, cosine), (cosine, sine)):
             reduced = Fraction(*(_with_square(p, leading, 1 - other**2) for p in self))
             if reduced != self:
                 found.append(Fraction(*reduced.numerator.cancel(reduced.denominator)))
-        return min(found, key=lambda fraction: fraction.terms)
+        places = [x.ring.gens.index(x) for x in (sine, cosine)]
+        return min(found, key=lambda fraction: (fraction.terms, fraction.has_squares_of_all(places)))
+
+    def has_squares_of_all(self, places: Sequence[int]) -> bool:
+        """Return whether numerator or denominator have squares of all generators at some places."""
+        return any(all(any(powers[place] > 1 for powers in p) for place in places) for p in self)
 
     def factored(self) -> Any:
         """Return the fraction as an expression, with short polynomials factored."""

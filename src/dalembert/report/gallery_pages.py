@@ -73,6 +73,7 @@ main [hidden] { display: none; }
   main h1, main h2, main h3 { break-after: avoid; }
   main .figures { grid-template-columns: 1fr 1fr; }
   main figure img { max-height: 50mm; }
+  main figure img[src$="-histories.svg"] { max-height: 76mm; } /* several plots above one another */
   main figure:has(img[src$=".gif"]) { display: none; }
   main figure, main tr, main .card { break-inside: avoid; }
   main .scroll { overflow: visible; }

@@ -24,6 +24,9 @@ WIDEST_INSIDE = 0.8 * LINE
 MOST_SUM_NAMES = 16
 """Names in one derivation; more would not be easier to read."""
 
+WHERE = ("where",)
+"""The paragraph before a list of definitions."""
+
 MOST_PARTS = 25_000
 """Subexpressions, copies included, above which sums are not searched for."""
 
@@ -53,8 +56,20 @@ def _renamed(step: Step, names: PartNames, rules: list[tuple[Any, Any]]) -> Step
         blocks.append(equations)
         definitions = names.new_definitions([e for side in sides(equations) for e in entries(side)])
         if definitions:
-            blocks += [("where",), [Equation(*definition) for definition in definitions]]
-    return Step(step.title, tuple(blocks))
+            blocks += [WHERE, [Equation(*definition) for definition in definitions]]
+    return Step(step.title, tuple(_in_one_list(blocks)))
+
+
+def _in_one_list(blocks: Sequence[Any]) -> list[Any]:
+    """Return the blocks of a step with definitions that follow one another in one list."""
+    found: list[Any] = []
+    for block in blocks:
+        if isinstance(block, list) and found[-1:] == [WHERE] and found[-3:-2] == [WHERE]:
+            found.pop()
+            found[-1] = [*found[-1], *block]
+        else:
+            found.append(block)
+    return found
 
 
 def _shorter(expression: Any, rules: list[tuple[Any, Any]]) -> Any:

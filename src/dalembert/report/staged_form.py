@@ -13,7 +13,7 @@ from dalembert.report.blocks import TooLongError, cofactors, coupled_blocks, det
 from dalembert.report.equations import Equation
 from dalembert.report.length import printed_width
 from dalembert.report.part_names import WIDE_ENTRY, PartNames
-from dalembert.report.tidy import tidy, tidy_matrix
+from dalembert.report.tidy import tidy, tidy_matrix, tidy_symmetric
 
 LARGEST_BLOCK = 3
 """Rows of a block whose inverse is written by its cofactors; those of larger blocks have too many terms."""
@@ -80,7 +80,7 @@ def staged_form(terms: NamedTerms, kept: Sequence[int]) -> StagedForm:
     A, b = terms.A.extract(kept, range(terms.A.cols)), terms.b.extract(kept, [0])
     inverse = named_inverse(terms.M, names, "W Y", "Δ D")
     a = names.entries(tidy_matrix(inverse * terms.Q), "a α")
-    S = names.entries(tidy_matrix(A * inverse * A.T), "S H")
+    S = names.entries(tidy_symmetric(A * inverse * A.T), "S H")
     e = names.entries(tidy_matrix(b - A * a), "e ε", width=5.0)
     S_inverse = named_inverse(S, names, "R P", "Δ Γ D")
     multipliers = names.entries(tidy_matrix(S_inverse * e), "λ μ", width=0)

@@ -6,6 +6,7 @@ All output formats are written from the same list of steps.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -226,10 +227,17 @@ def _motion(
         column, definitions = _plain(derivation, derivation.acceleration), []
     else:
         column = form.terms.to_decimals(form.acceleration)
-        definitions = form.terms.definitions(form.acceleration)
+        column, definitions = _without_mere_names(column, form.terms.definitions(form.acceleration))
     display = [Equation(qdd, entry) for qdd, entry in zip(derivation.system.symbols.qdd, column, strict=True)]
     rest = (("where",), definitions) if definitions else ()
     return ("With these forces the system moves by",), law, ("that is,",), display, *rest
+
+
+def _without_mere_names(column: Sequence[Any], definitions: list[Equation]) -> tuple[list[Any], list[Equation]]:
+    """Return accelerations with what they are instead of names that occur nowhere else, and the other definitions."""
+    used = Counter(name for e in (*column, *(d.right for d in definitions)) for name in graph.free_symbols(e))
+    meaning = {d.left: d.right for d in definitions if d.left in column and used[d.left] == 1}
+    return [meaning.get(e, e) for e in column], [d for d in definitions if d.left not in meaning]
 
 
 def _plain(derivation: Derivation, expression: Any) -> Any:

@@ -68,6 +68,12 @@ def tidy_matrix(matrix: Any) -> Any:
     return matrix.applyfunc(tidy)
 
 
+def tidy_symmetric(matrix: Any) -> Any:
+    """Simplify a symmetric matrix; entries that mirror one another are the same expression, not two forms of it."""
+    found = [[tidy(matrix[i, j]) for j in range(i, matrix.cols)] for i in range(matrix.rows)]
+    return sp.Matrix(matrix.rows, matrix.cols, lambda i, j: found[min(i, j)][abs(i - j)])
+
+
 def monomials(expression: Any) -> int:
     """Return a bound on the number of monomials of numerator and denominator after expansion."""
     numerator, denominators = _sizes(expression)

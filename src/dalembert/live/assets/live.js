@@ -23,6 +23,7 @@ class LivePage {
     document.getElementById("reset").onclick = () => this.reset();
     addEventListener("resize", () => this.drawAll());
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.drawAll());
+    if (location.hash === "#compact") this.beCompact();
     this.restart();
     if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.start();
   }
@@ -33,6 +34,13 @@ class LivePage {
     canvas.hidden = false;
     follow.parentElement.hidden = scene.count < 2;
     follow.onchange = () => { this.stage.follows = follow.checked; this.player.show(); };
+  }
+
+  // Leaves out plots and ledger, and tells a page that embeds this one its height, so that it need not scroll in itself.
+  beCompact() {
+    document.body.classList.add("compact");
+    const tell = () => parent.postMessage({dalembertHeight: document.documentElement.offsetHeight}, "*");
+    new ResizeObserver(tell).observe(document.documentElement);
   }
 
   reset() {
