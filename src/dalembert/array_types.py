@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,13 +14,19 @@ Floats = NDArray[np.float64]
 """An array of float64; docstrings give its shape."""
 
 
+def is_masked(given: Any) -> bool:
+    """Return whether an object is an array with masked entries."""
+    # NumPy imports its masked arrays, which takes 30 ms, when they are first used: before that there are none
+    return "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray) and bool(np.ma.is_masked(given))
+
+
 def not_numbers(given: Any) -> str:
     """Return the reason why an object is refused that NumPy would turn into numbers; empty if it is not.
 
     >>> not_numbers(bytearray(b"ab"))
     "must hold numbers; got bytearray(b'ab')."
     """
-    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+    if is_masked(given):
         return "must hold a number everywhere; it has masked entries. Leave them out, or fill them by `.filled(...)`."
     raw = isinstance(given, (bytes, bytearray)) or (isinstance(given, memoryview) and given.format in ("B", "b", "c"))
     return f"must hold numbers; got {given!r:.80}." if raw else ""

@@ -41,13 +41,17 @@ def test_parallelogram_folds_twice_a_turn() -> None:
     assert noted(run) == pytest.approx([np.pi - 0.5, 2 * np.pi - 0.5], abs=1e-5)
 
 
-def test_large_systems_are_compared_every_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only every third step is compared, as of a large system."""
-    monkeypatch.setattr(step_monitor, "CHEAP_CHECK", 4 / 3)
+def test_all_steps_are_compared() -> None:
     cross = da.System((x, y), sp.eye(2), (-x, 0), da.Constraint(x * y, name="cross"))
     run = da.simulate(cross, (-1, 0), (0, 0), times=[0, 10])
     assert run.statistics["steps"] > 9
     assert noted(run) == pytest.approx(np.pi * np.array([0.5, 1.5, 2.5]), abs=1e-5)
+
+
+def test_determinants_are_not_computed_beyond_their_share_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_monitor, "MOST_WORK", 1)  # a determinant of one row of two coordinates takes two
+    cross = da.System((x, y), sp.eye(2), (-x, 0), da.Constraint(x * y, name="cross"))
+    assert noted(da.simulate(cross, (-1, 0), (0, 0), times=[0, 10])) == []
 
 
 def test_a_change_of_orientation_in_the_only_long_step() -> None:

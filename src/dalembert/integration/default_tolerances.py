@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ COARSE = 1e3
 
 def with_tolerances(dynamics: Dynamics, method: Method, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Method:
     """Return the method with an absolute tolerance for every component of the state, unless the user set one."""
-    return method if method.atol is not None else replace(method, atol=usual_atol(dynamics, q0, qd0, t0, p))
+    return method if method.atol is not None else method.with_atol(usual_atol(dynamics, q0, qd0, t0, p))
 
 
 def usual_atol(dynamics: Dynamics, q0: Floats, qd0: Floats, t0: Any, p: Any) -> Floats:

@@ -25,14 +25,11 @@ LONG_STEP = 3.0
 """Ratio of a step to the median of its batch above which the step counts as doubtful."""
 
 MOST_WORK = 1e9
-"""Multiplications, over all steps, beyond which monitoring ends: it must not take longer than the integration."""
+"""Multiplications in determinants beyond which monitoring of orientations ends: it must not take longer than the
+integration."""
 
 MOST_STEPS = 1000
 """Largest number of doubtful steps that are kept for a closer examination."""
-
-CHEAP_CHECK = 2e4
-"""Multiplications of one comparison of rows, m²n, that cost less than a step. Of larger systems only every so many
-steps are compared, and the steps in between only where the rows have changed their orientation."""
 
 PARTS_OF_STEP = 8
 """Most parts into which a long step is divided to look for changes of orientation inside it; there are fewer where
@@ -61,22 +58,17 @@ class StepMonitor:
         self.kinks: dict[int, list[float]] = {}
         native = dynamics.machine_code
         self.p = vector_of(p)
-        self.work = 0.0
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
-        self.entries = m * m * n
-        self.stride = max(1, round(self.entries / CHEAP_CHECK))
+        self.work, self.work_of_determinant = 0.0, m * m * n
         possible = m > 0 and native is not None
         uncorrected = method.drift.in_machine_code and not method.drift.projections
         self.checks_kinks = possible and method.step is None and uncorrected
-        self.checks_rows = m > 0 and native is not None and not native.constant_rows
+        self.checks_rows = possible and not native_of(dynamics).constant_rows
 
     def observe(self, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine the steps between times (k,), with states (k, 2n); ``rows`` are those in use, if known."""
         refuse_changing(self.dynamics, states[1:], times[1:], self.p)
         if not self.checks_rows and not self.checks_kinks:
-            return
-        self.work += (len(times) - 1) / self.stride * self.entries
-        if self.work > MOST_WORK:
             return
         rows = rows_for(self.dynamics, states[0], float(times[0]), self.p) if rows is None else rows
         if self.checks_rows and len(self.doubtful) < MOST_STEPS:
@@ -88,26 +80,25 @@ class StepMonitor:
         """Collect the steps in which the rows change their orientation."""
         if not rows:
             return
+        doubtful = self._turned(t, y, rows)
         long, parts = self._long_steps(t)
-        if self.stride == 1:
-            doubtful = self._turned_within(t, y, long, parts, rows)
-        else:
-            doubtful = np.zeros(len(t) - 1, bool)
-            seen = np.append(np.arange(0, len(t) - 1, self.stride), len(t) - 1)
-            for k in np.flatnonzero(self._turned(t[seen], y[seen], rows)):
-                within = slice(seen[k], seen[k + 1] + 1)
-                doubtful[seen[k] : seen[k + 1]] = self._turned(t[within], y[within], rows)
-            long = long[~doubtful[long]]
-            if len(long):
-                doubtful[long] = self._turned_inside(t, y, long, parts, rows)
-        if doubtful.any():
-            found = map(int, np.flatnonzero(doubtful)[:MOST_STEPS])
-            self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
+        if len(long):
+            doubtful = np.union1d(doubtful, self._turned_inside(t, y, long, parts, rows))
+        found = map(int, doubtful[:MOST_STEPS])
+        self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
 
-    def _turned(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Return whether the rows change their orientation between successive states (k, 2n): (k − 1,)."""
-        A = native_of(self.dynamics).rows_of_many(y, t, self.p)
-        return orientation_changes(A if len(rows) == A.shape[1] else A[:, list(rows)])
+    def _turned(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the states (k, 2n), by index, from which to the next one the rows change their orientation."""
+        native = native_of(self.dynamics)
+        uncertain = np.flatnonzero(~native.orientation_test(rows)(y, t, self.p))
+        if not len(uncertain):
+            return uncertain
+        self.work += len(uncertain) * self.work_of_determinant
+        if self.work > MOST_WORK:
+            return uncertain[:0]
+        pairs = np.stack([uncertain, uncertain + 1], axis=1).ravel()
+        A = native.rows_of_many(y[pairs], t[pairs], self.p)[:, list(rows)]
+        return uncertain[orientation_changes(A)[::2]]
 
     def _long_steps(self, t: Floats) -> tuple[NDArray[np.int64], int]:
         """Return the steps inside which changes of orientation are looked for, and into how many parts to divide them.
@@ -121,29 +112,16 @@ class StepMonitor:
         median = _median(steps)
         # the median is zero where steps have shrunk to nothing before a singular position
         parts = PARTS_OF_STEP if longest >= PARTS_OF_STEP * median else ceil(longest / median)
-        parts = max(parts // self.stride, 2)
         return np.flatnonzero(steps > LONG_STEP * median)[:MOST_STEPS], parts
 
-    def _turned_within(
-        self, t: Floats, y: Floats, long: NDArray[np.int64], parts: int, rows: tuple[int, ...]
-    ) -> NDArray[np.bool_]:
-        """Return whether the rows change their orientation in each step, with states in between for the long ones."""
-        if not len(long):
-            return self._turned(t, y, rows)
-        times, states = interpolated(t, y, long, parts)
-        places = np.repeat(long + 1, parts - 1)
-        all_times = np.insert(t, places, times[:, 1:-1].ravel())
-        all_states = np.insert(y, places, states[:, 1:-1].reshape(len(places), -1), axis=0)
-        first = np.arange(len(t) - 1)
-        first += (parts - 1) * long.searchsorted(first)  # the first part of each step, behind the states put in
-        return np.logical_or.reduceat(self._turned(all_times, all_states, rows), first)
-
-    def _turned_inside(self, t: Floats, y: Floats, steps: NDArray[np.int64], parts: int, rows: tuple[int, ...]) -> Any:
-        """Return whether the rows seem to change their orientation inside the given steps, by interpolation."""
+    def _turned_inside(
+        self, t: Floats, y: Floats, steps: NDArray[np.int64], parts: int, rows: tuple[int, ...]
+    ) -> NDArray[np.int64]:
+        """Return those of the given steps inside which the rows seem to change their orientation, by interpolation."""
         times, states = interpolated(t, y, steps, parts)
-        turned = self._turned(times.ravel(), states.reshape(times.size, -1), rows)
-        # the last pair of each step would be compared with the first of the next one
-        return np.append(turned, False).reshape(len(steps), parts + 1)[:, :-1].any(axis=1)
+        step, part = np.divmod(self._turned(times.ravel(), states.reshape(times.size, -1), rows), parts + 1)
+        # the last state of a step and the first one of the next are no part of either
+        return steps[step[part < parts]]
 
     def _check_residuals(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
         """Collect abrupt changes of the residuals, which without projection only a jump or a kink can cause.

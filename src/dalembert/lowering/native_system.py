@@ -19,6 +19,7 @@ from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.guard_program import PhaseGuards, guard_program
 from dalembert.lowering.law_functions import LawFunctions, array_law
 from dalembert.lowering.native_laws import compiled_laws
+from dalembert.lowering.orientation import OrientationTest
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.recording import NoMachineCodeError
@@ -35,7 +36,7 @@ from dalembert.native.guarded_members import GuardedPrograms
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import EnergyTerms, Program, needed
+from dalembert.native.tape import EnergyTerms, Program, Value, needed
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
@@ -49,6 +50,7 @@ class NativeSystem:
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self.guarded_motions = lru_cache(maxsize=16)(self._guarded_motions)
+        self.orientation_test = lru_cache(maxsize=16)(self._orientation_test)
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
         self._energy_terms = lru_cache(maxsize=16)(self._compile_energy_terms)
 
@@ -290,10 +292,14 @@ class NativeSystem:
         start, stop = np.searchsorted(run.computed, [place.start, place.stop])
         return run, run.known[place], slice(start, stop), run.computed[start:stop] - place.start
 
-    @property
+    @cached_property
     def constant_rows(self) -> bool:
         """True if A is constant, so that its rank cannot change."""
-        return not len(self._rows[3])
+        place, _ = self._places_of_terms[2]
+        return not any(isinstance(entry, Value) for entry in self._terms_program.outputs[place])
+
+    def _orientation_test(self, rows: tuple[int, ...]) -> OrientationTest:
+        return OrientationTest(Programs(self.source, rows, None))
 
     def _compile_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[BatchProgram, EnergyTerms]:
         program, lengths = Programs(self.source, rows, rates).energy_terms()
@@ -319,10 +325,14 @@ class NativeSystem:
     @cached_property
     def _terms(self) -> tuple[BatchProgram, tuple[tuple[slice, tuple[int, ...]], ...]]:
         """The program of all terms, and the places and shapes of M, Q, A, b and the residuals in its outputs."""
+        return BatchProgram(self._terms_program, 2 * len(self.source.form.applied_force)), self._places_of_terms
+
+    @property
+    def _places_of_terms(self) -> tuple[tuple[slice, tuple[int, ...]], ...]:
         n, m = len(self.source.form.applied_force), len(self.source.levels)
         shapes = ((n, n), (n,), (m, n), (m,), (m,), (m,))
         places = starmap(slice, pairwise(accumulate(map(prod, shapes), initial=0)))
-        return BatchProgram(self._terms_program, 2 * n), tuple(zip(places, shapes, strict=True))
+        return tuple(zip(places, shapes, strict=True))
 
     @cached_property
     def _terms_program(self) -> Program:

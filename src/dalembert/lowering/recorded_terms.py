@@ -38,7 +38,13 @@ class RecordedTerms:
     """The terms of a system on a tape, at the input state or at a state computed from it."""
 
     def __init__(
-        self, programs: Programs, tape: Tape | None = None, q: Any = None, qd: Any = None, parameters: Any = None
+        self,
+        programs: Programs,
+        tape: Tape | None = None,
+        q: Any = None,
+        qd: Any = None,
+        parameters: Any = None,
+        time: Any = None,
     ):
         self.programs, self.source = programs, programs.source
         self.tape = tape or Tape()
@@ -47,7 +53,7 @@ class RecordedTerms:
         self.qd = qd if qd is not None else [self.tape.input("y", n + i) for i in range(n)]
         symbols = self.source.form.symbols
         inputs = dict(zip((*symbols.q, *symbols.qd), (*self.q, *self.qd), strict=True))
-        inputs[symbols.time] = self.tape.input("t", 0)
+        inputs[symbols.time] = self.tape.input("t", 0) if time is None else time
         if parameters is None:
             parameters = [self.tape.input("p", i) for i in range(len(self.source.parameters))]
         self._parameters = parameters
@@ -56,9 +62,9 @@ class RecordedTerms:
         self.read = Recorder(self.tape, inputs)
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
-    def at(self, q: Any, qd: Any) -> RecordedTerms:
-        """Return the terms at another state, recorded on the same tape."""
-        return RecordedTerms(self.programs, self.tape, q, qd, self._parameters)
+    def at(self, q: Any, qd: Any, time: Any = None) -> RecordedTerms:
+        """Return the terms at another state, and possibly another time, recorded on the same tape."""
+        return RecordedTerms(self.programs, self.tape, q, qd, self._parameters, time)
 
     def row(self, k: int) -> sl.Vector:
         """Record row k of A."""

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from dalembert.array_types import not_numbers
+from dalembert.array_types import is_masked, not_numbers
 from dalembert.errors import ModelError
 from dalembert.model.graph import Graph, atoms, replace, shown
 
@@ -34,8 +34,8 @@ def as_expression(given: Any, where: str) -> Any:
     """
     if given is sp.S.Zero:  # most entries of the matrices of a large system
         return given
-    if isinstance(given, np.ma.MaskedArray) and (reason := not_numbers(given)):
-        raise ModelError([f"{where} {reason}"])
+    if is_masked(given):
+        raise ModelError([f"{where} {not_numbers(given)}"])
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
     value = _from_text(given, where) if isinstance(given, str) else _from_object(given, where)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any
@@ -15,17 +14,19 @@ from dalembert.array_types import Floats, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
-LARGEST_FLOAT = sys.float_info.max
-"""The largest number: integers beyond it cannot be converted."""
-
-PLAIN_TYPES = (float, int, np.float64)
+PLAIN_TYPES = frozenset({float, int, np.float64})
 """Types of most of the numbers that are given; entries of an array are of the last one."""
 
 
-def _are_plain(values: Iterable[Any]) -> bool:
+def _are_plain(values: Collection[Any]) -> bool:
     """Return whether all values are finite numbers of the usual types, which need no further checks."""
     # types compared exactly: bool is a subclass of int
-    return all(type(value) in PLAIN_TYPES and -LARGEST_FLOAT <= value <= LARGEST_FLOAT for value in values)
+    if not PLAIN_TYPES.issuperset(map(type, values)):
+        return False
+    try:
+        return all(map(isfinite, values))
+    except OverflowError:  # an integer beyond the largest number
+        return False
 
 
 def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
@@ -118,6 +119,8 @@ def _increase(times: Floats) -> bool:
 
 def scalar_value(given: Any, argument: str) -> Floats:
     """Return one finite number."""
+    if type(given) is float and isfinite(given):
+        return np.array(given)
     value = as_numbers(given, argument)
     if value.ndim or not np.isfinite(value):
         raise InputError(f"`{argument}` must be one finite number; got {given!r}.")

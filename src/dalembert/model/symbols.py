@@ -175,7 +175,7 @@ class StateSymbols:
 
     coordinates: tuple[Any, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(coordinate.func.__name__ for coordinate in self.coordinates)
 

@@ -108,7 +108,7 @@ class NativeDynamics(Protocol):
         """Whether a law uses a multiplier, which redundant constraints may leave undetermined."""
         ...
 
-    @property
+    @cached_property
     def constant_rows(self) -> bool:
         """Whether A is constant."""
         ...
@@ -151,6 +151,12 @@ class NativeDynamics(Protocol):
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
         """Return A (k, m, n) alone, for one set of parameters."""
+        ...
+
+    @property
+    def orientation_test(self) -> Callable[[Rows], Callable[[Floats, Floats, Floats], NDArray[np.bool_]]]:
+        """A function rows -> test, which returns of k states, times and parameters whether the rows clearly keep their
+        orientation from each state to the next, (k − 1,)."""
         ...
 
     def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:
