@@ -194,3 +194,26 @@ def test_a_normal_impulse_that_presses_friction_of_the_whole_system_is_refused()
     block = da.System((x, y), sp.eye(2), (0, -G), lift, nonideal=friction)
     with pytest.raises(da.SimulationError, match="must belong to the constraint that presses it"):
         da.simulate(block, (0, 0), (3, 0), [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("system", "speed"),
+    [
+        (on_belt(sp.Piecewise((1, t < 0.3), (0, True))), 0.2),
+        (
+            da.System(
+                *((x, y), sp.eye(2), (0, -G)),
+                da.Constraint(
+                    y - sp.Max(0, t - 0.3),
+                    name="belt",
+                    nonideal=da.Coulomb(MU, velocity=velocity(x), normal_force=da.multiplier("belt")),
+                ),
+            ),
+            3.0,
+        ),
+    ],
+    ids=["reversed", "pressed"],
+)
+def test_a_flow_refuses_friction_that_a_jump_turns_round_or_presses(system: da.System, speed: float) -> None:
+    with pytest.raises(da.SimulationError, match=r"one smooth motion; friction of `belt` .* at about t = 0\.3"):
+        da.flow(system, [0, 0.2, 0.4])((0, 0), (speed, 0), {})
