@@ -32,6 +32,7 @@ from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
 from dalembert.names import counted, quoted
+from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
 SLOW_CONTACT = 1e-6
@@ -158,6 +159,18 @@ def explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: 
     )
 
 
+def _turned_by_jump(simulation: StickSlipSimulation, segment: Segment) -> list[str]:
+    """Return the contacts that a jump of a prescribed velocity after a segment turns round, or whose friction acts."""
+    if segment.path.resumes is None:
+        return []
+    following = simulation.segments[simulation.segments.index(segment) + 1].phase.directions
+    turned = [c.name for c, d in segment.phase.directions.items() if c in following and d @ following[c] < 0]
+    first = 1 + len(simulation.system.constraints)
+    works = [own.work for own in simulation.impulses if own.work is not None and own.t == segment.end]
+    pressed = {k for work in works for k in np.flatnonzero(work[0, first:])}
+    return [*turned, *(c.name for c in simulation.contacts if c.number in pressed)]
+
+
 def refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:
     """Raise an error if a contact under dry friction comes to rest or reverses during the motion."""
     touching = contacts(system)
@@ -171,6 +184,7 @@ def refuse_rest(system: System, method: Method, q: Any, qd: Any, times: Any, p: 
     for segment in stick_slip.segments:
         begin, resting = float(segment.path.t[0]), segment.phase.mode.sticking
         names = {c.name: begin for c in resting} or {c.name: segment.end for c in segment.stopped()}
+        names = names or dict.fromkeys(_turned_by_jump(stick_slip, segment), segment.end)
         if names:
             name, time = next(iter(names.items()))
             raise SimulationError(

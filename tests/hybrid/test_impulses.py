@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.hybrid.impulses import ImpulseContact, impact_impulses
+from dalembert.impacts.impulses import ImpulseContact, impact_impulses
 
 
 def rod(angle: float) -> np.ndarray:

@@ -12,7 +12,7 @@ import sympy as sp
 from scipy.sparse import csr_array
 
 import dalembert as da
-from dalembert.hybrid.impulses import ImpulseContact, impact_impulses
+from dalembert.impacts.impulses import ImpulseContact, impact_impulses
 from dalembert.native.contact_sweeps import ContactRows, solve_contacts
 
 x, y, z, a = da.coordinates("x y z a")

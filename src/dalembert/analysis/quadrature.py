@@ -172,7 +172,8 @@ def quadrature(
 def _intervals(leg: Leg, times: Floats) -> tuple[Floats, Floats]:
     """Return the begins and ends of intervals between neighbouring steps and outputs, none of them long."""
     inside = [t[(t > leg.start) & (t < leg.end)] for t in (times, leg.path.t)]
-    grid = np.unique(np.concatenate([[leg.start, leg.end], *inside]))
+    # a leg that begins after a jump begins where its steps do
+    grid = np.unique(np.concatenate([[max(leg.start, float(leg.path.t[0])), leg.end], *inside]))
     longest = (times[-1] - times[0]) / LEAST_INTERVALS
     parts = np.maximum(1, np.ceil(np.diff(grid) / longest).astype(int))
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)

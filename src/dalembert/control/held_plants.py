@@ -108,7 +108,7 @@ class RoughPlant:
         own.p = p
         phase, y = own.resumed(y, t, times) if own.segments else own.started(y, t)
         with Progress(t, end, False) as silent:
-            return own.advance(phase, y, t, end, times, silent)
+            return own.follow(phase, y, t, end, times, silent)
 
     @property
     def step_times(self) -> Floats:

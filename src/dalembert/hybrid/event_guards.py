@@ -27,6 +27,9 @@ AT_ZERO = 1e-12
 LATER_STEPS = (1e-6, 1e-5, 1e-4)
 """Longer times, relative likewise, for expressions that change too little over the first one."""
 
+JUMPED = 10.0
+"""Ratio of an expression that has just changed its sign to its change ahead, beyond which it has jumped over zero."""
+
 RESOLVED_RATIO = 1.5, 6.0
 """Least and largest ratio of the change over a step to that over half of it: two for a rate, four if it vanishes."""
 
@@ -88,6 +91,8 @@ def _side(expression: sp.Expr, choice: Choice, t: float, span: float, *, at_zero
         if _is_resolved(values):
             break
         values = _values_ahead(expression, choice, t, step * span)
+    if abs(here) > JUMPED * np.abs(values - here).max():
+        return (1 if here > 0 else -1), here  # a force has jumped, and the expression with it
     return (1 if values[-1] >= here else -1), here
 
 

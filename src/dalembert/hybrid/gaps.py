@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.errors import StateError
-from dalembert.hybrid.contact_terms import ContactTerms
-from dalembert.hybrid.impulses import response
+from dalembert.impacts.contact_terms import ContactTerms
+from dalembert.impacts.impulses import response
 from dalembert.integration.start_states import violated_rows
 from dalembert.violation import own_size
 

@@ -12,12 +12,13 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError, StateError
 from dalembert.hybrid.accumulation import ImpactHistory, Rest
-from dalembert.hybrid.contact_terms import ContactTerms
 from dalembert.hybrid.event_changes import Situation, changed, energy_at
 from dalembert.hybrid.event_guards import guards_of
 from dalembert.hybrid.gaps import Gaps
-from dalembert.hybrid.impact import impact
 from dalembert.hybrid.phase_choice import Choice, Question, choose
+from dalembert.hybrid.surface_jumps import jumped_velocities, pulling
+from dalembert.impacts.contact_terms import ContactTerms
+from dalembert.impacts.impact import impact
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start
@@ -28,6 +29,8 @@ from dalembert.model.active_system import active_system
 from dalembert.model.event import Event
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
+from dalembert.stick_slip.guards import Guard
+from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import MAX_SEGMENTS, ImpulseWork, StickSlipSimulation, check_coefficients
 
@@ -95,10 +98,17 @@ class HybridSimulation:
                     return self.record.trajectory(times)
                 t = segment.end
                 try:
-                    after = self._react(segment, y, t)
+                    phase, fired = segment.phase, segment.fired
+                    if segment.path.resumes is not None:
+                        t = segment.path.resumes
+                        choice, fired = self._after_jump(segment, y, t)
+                        if not fired:
+                            continue
+                        phase, y = choice.phase, choice.y
+                    after = self._react(fired, y, t)
                     if after is None:
                         return self.record.partial_trajectory(times)
-                    choice = self._next(after, t, segment)
+                    choice = self._next(after, t, phase, fired)
                 except (ConstraintError, StateError) as error:
                     raise SimulationError(str(error), t, self.record.partial_trajectory(times)) from None
 
@@ -114,14 +124,44 @@ class HybridSimulation:
         Gaps.at(self.model, y, t).refuse_penetration()
         return y
 
-    def _react(self, segment: Segment, y: Floats, t: float) -> Floats | None:
-        """Return the state after the events at the end of a segment; None if the motion stops there."""
-        for guard in segment.fired:
+    def _after_jump(self, segment: Segment, y: Floats, t: float) -> tuple[Choice, tuple[Guard, ...]]:
+        """Return the phase after a jump of prescribed velocities at t, and the guards of events that it has passed.
+
+        Contacts that are closed are free to open; those whose surface moves towards a body hit it.
+        """
+        k, first = len(self.record.segments) - 1, len(self.record.impulses)
+        jumped = jumped_velocities(self.model, y, (segment.end, t), self.active, self.closed)
+        for name in sorted(pulling(self.model, y, t, self.active, self.releases) if jumped else ()):
+            self._release(name, y, t)
+        if not Gaps.at(self.model, y, t).follow(self.active):
+            y = self._after_impact(y, t, Gaps.at(self.model, y, t).touching(self.closed), ())[0]
+            names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped.items() if name in self.active)
+            self.record.notes.append(
+                f"At t = {t:.6g} a prescribed velocity jumps ({names}); the velocities follow by an impulse."
+            )
+        choice = self._next(y, t, segment.phase)
+        # the time of a jump is given: it does not change with the state, and outputs at its end are those before it
+        if k in self.record.resets:
+            self.record.resets[k] = tuple(lambda y, _, own=own: own(y, t) for own in self.record.resets[k])
+        self.record.impulses[first:] = [
+            own._replace(t=self.record.jump_time(segment)) for own in self.record.impulses[first:]
+        ]
+        sides = {guard.name: guard.sign for guard in choice.phase.guards if guard.kind in ("event", "armed")}
+        watched = (guard for guard in segment.phase.guards if guard.kind == "event")
+        return choice, tuple(guard for guard in watched if sides[guard.name] == -guard.sign)
+
+    def _release(self, name: str, y: Floats, t: float) -> None:
+        """Release a constraint."""
+        self.active -= {name}
+        self.releases.pop(name)
+        self.record.events.append(run_event(t, name, "releases", y, y))
+
+    def _react(self, guards: Sequence[Guard], y: Floats, t: float) -> Floats | None:
+        """Return the state after the events of guards that have fired; None if the motion stops there."""
+        for guard in guards:
             if guard.kind == "force" and guard.name in self.releases:
-                self.active -= {guard.name}
-                self.releases.pop(guard.name)
-                self.record.events.append(run_event(t, guard.name, "releases", y, y))
-        fired = [guard.name for guard in segment.fired if guard.kind == "event"]
+                self._release(guard.name, y, t)
+        fired = [guard.name for guard in guards if guard.kind == "event"]
         events = [event for event in self.events if event.name in fired]
         before = Situation(y, self.p, self.active)
         after = changed(self.system, events, before, t)
@@ -150,6 +190,7 @@ class HybridSimulation:
             self.record.notes.append(f"At t = {t:.6g} the event {quoted(events)} changes {listed}.")
             self.record.changed |= set(new)
         self.p, self.active, self.model = after.p, after.active, ContactTerms(self.system, after.p, self.scales)
+        self.record.p = after.p
         # a constraint that an event has switched off has no force whose sign could change
         self.releases = {name: sign for name, sign in self.releases.items() if name in self.active}
         gaps = Gaps.at(self.model, after.y, t)
@@ -159,21 +200,20 @@ class HybridSimulation:
             return after.y
         return self._after_impact(after.y, t, gaps.touching(self.closed), ())[0]
 
-    def _next(self, y: Floats, t: float, segment: Segment | None = None) -> Choice:
+    def _next(self, y: Floats, t: float, before: Phase | None = None, fired: Sequence[Guard] = ()) -> Choice:
         """Return the next phase: after impacts, with the contacts that stay closed, and its guards."""
-        fired = () if segment is None else segment.fired
         y, speeds, still = self._after_impacts(y, t, {guard.name for guard in fired if guard.kind == "gap"})
         gaps = Gaps.at(self.model, y, t, speeds)
         # a contact that moves apart opens by itself; only the others need a decision
         candidates = gaps.together(gaps.touching(self.closed))
         pulled = {guard.name for guard in fired if guard.kind == "force"}
-        held = frozenset(c.name for c in segment.phase.mode.sticking) if segment is not None else frozenset[str]()
+        held = frozenset(c.name for c in before.mode.sticking) if before is not None else frozenset[str]()
         question = Question(self.model, self.method, y, t, self.active, held | still)
         choice = choose(question, candidates, [name for name in candidates if name not in pulled])
-        if segment is not None:
+        if before is not None:
             for kind, names in (("opens", self.closed - choice.closed), ("closes", choice.closed - self.closed)):
                 self.record.events += [run_event(t, name, kind, y, choice.y) for name in sorted(names)]
-            self.record.record_friction(segment.phase, choice.phase, choice.y, t)
+            self.record.record_friction(before, choice.phase, choice.y, t)
         self.closed = choice.closed
         return self._guarded(choice, t, [guard.name for guard in fired if guard.kind != "gap"])
 

@@ -13,7 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.painleve import refuse_paradox
 from dalembert.errors import ConstraintError
-from dalembert.hybrid.contact_terms import ContactTerms
+from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at

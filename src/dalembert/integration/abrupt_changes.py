@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,14 +31,20 @@ class Jump(NamedTuple):
 
 
 def impulse_work(dynamics: Dynamics, jump: Jump, p: Any) -> Floats:
-    """Return the work (m,) of each constraint's impulse Λ, M Δq̇ = AᵀΛ, on the mean velocity before and after it."""
+    """Return the work (m,) of each constraint's impulse Λ on the mean velocity before and after it."""
+    impulse, A = impulses_of(dynamics, jump, p)
+    before, qd = (np.split(y, 2)[1] for y in (jump.before, jump.after))
+    return impulse * (A @ (qd + before)) / 2
+
+
+def impulses_of(dynamics: Dynamics, jump: Jump, p: Any) -> tuple[Floats, Floats]:
+    """Return the impulses Λ (m,) of constraints by which the velocities jump, M Δq̇ = AᵀΛ, and A."""
     q, qd = np.split(jump.after, 2)
     before = np.split(jump.before, 2)[1]
     terms = terms_at(dynamics, q, qd, np.asarray(jump.t), p)
     M, A = np.asarray(terms.M), np.asarray(terms.A)
     # redundant rows share the impulse: the pseudo-inverse gives the shortest Λ
-    impulse = np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before))
-    return impulse * (A @ (qd + before)) / 2
+    return np.linalg.pinv(A.T, rcond=RANK_TOLERANCE) @ (M @ (qd - before)), A
 
 
 def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: Any) -> tuple[Floats, list[str], str]:
@@ -49,17 +56,9 @@ def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: An
     if not dynamics.constraints:
         return y, [], ""
     q, qd = np.split(y, 2)
-    jumped = _jumped(dynamics, q, qd, before, after, p)
+    jumped = jumped_rows(dynamics, q, qd, before, after, p)
     if jumped["position"]:
-        names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["position"].items())
-        return (
-            y,
-            [],
-            (
-                f"the positions that the constraints prescribe must not jump; at t = {after:.6g} they do: {names}. Let "
-                f"the constraint change continuously, over a short time if need be."
-            ),
-        )
+        return y, [], position_jump(jumped["position"], after)
     if not jumped["velocity"]:
         return y, [], ""
     names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped["velocity"].items())
@@ -71,17 +70,29 @@ def cross_jump(dynamics: Dynamics, y: Floats, before: float, after: float, p: An
     return np.concatenate([q, state.qd]), [note], ""
 
 
-def _jumped(
+def position_jump(sizes: Mapping[str, float], t: float) -> str:
+    """Return a message that refuses jumps of positions, by the names of the constraints that prescribe them."""
+    names = ", ".join(f"`{name}` by {abs(size):.3g}" for name, size in sizes.items())
+    return (
+        f"the positions that the constraints prescribe must not jump; at t = {t:.6g} they do: {names}. Let the "
+        f"constraint change continuously, over a short time if need be."
+    )
+
+
+def jumped_rows(
     dynamics: Dynamics, q: Floats, qd: Floats, before: float, after: float, p: Any
 ) -> dict[str, dict[str, float]]:
-    """Return, by level, the jumps of the constraints that are satisfied before and violated afterwards, by name."""
+    """Return, by level, the jumps of the constraints that are violated afterwards by what they change by, by name."""
     terms = [terms_at(dynamics, q, qd, np.asarray(t), p) for t in (before, after)]
-    was, is_ = (violated_rows(one, q, qd) for one in terms)
+    changes = {
+        level: np.asarray(getattr(terms[1], level)) - np.asarray(getattr(terms[0], level)) for level in STATE_LEVELS
+    }
+    # the change by itself is judged as well: without a cure the constraints may have drifted before
+    is_, jumps = violated_rows(terms[1], q, qd), violated_rows(terms[1]._replace(**changes), q, qd)
     found: dict[str, dict[str, float]] = {}
     for level in STATE_LEVELS:
-        residuals = [np.asarray(getattr(one, level)) for one in terms]
-        change = np.abs(residuals[1] - residuals[0])
-        rows = np.flatnonzero(is_[level] & ~was[level])
+        change = np.abs(changes[level])
+        rows = np.flatnonzero(is_[level] & jumps[level])
         found[level] = {dynamics.constraints[k]: float(change[k]) for k in rows}
     return found
 
@@ -212,7 +223,7 @@ def find_abrupt_change(dynamics: Dynamics, y: Floats, t: float, end: float, p: A
     q, qd = np.split(y, 2)
     ahead = 16 * np.spacing(max(abs(t), abs(end - t)))
     while np.isfinite(y).all() and ahead <= SEARCHED_AHEAD * (end - t):
-        near, far = (_jumped(dynamics, q, qd, t, t + part * ahead, p) for part in (0.25, 1.0))
+        near, far = (jumped_rows(dynamics, q, qd, t, t + part * ahead, p) for part in (0.25, 1.0))
         for level in STATE_LEVELS:
             # a smooth residual changes four times as much in four times the time
             if any(near[level].get(name, 0.0) > size / 2 for name, size in far[level].items()):

@@ -65,6 +65,10 @@ StopTest = Callable[[Floats, Floats, NativeSteps | None], int | None]
 """A function of times (k,) and states (k, 2n) of steps, and of the compiled integrator if it took them, that returns
 the index of the step at which to stop, or None."""
 
+JumpTest = Callable[[Floats, float, float], bool]
+"""A function of a state (2n,) and of the times just before and after a jump of a function of time, that returns
+whether integration ends there."""
+
 
 def integrate(
     dynamics: Dynamics,
@@ -79,6 +83,8 @@ def integrate(
     stops: Sequence[float] = (),
     outputs: Floats | None = None,
     corrected: Floats | None = None,
+    jumps: Sequence[tuple[float, float]] = (),
+    jump_test: JumpTest | None = None,
 ) -> Path:
     """Integrate from t0 to t1, or as far as possible, and return the steps.
 
@@ -88,12 +94,15 @@ def integrate(
     stops        times at which integration ends and restarts, as at the events of explicit functions of time
     outputs      the times at which the motion is needed; of a long run only the steps before these are kept
     corrected    the projected start, if the start is off the constraints; integration continues from it
+    jumps        pairs of neighbouring times at which integration ends and restarts, beside those of ``dynamics``
+    jump_test    may end the run before such a jump: see ``Path.resumes``
     """
     began = time.perf_counter()
     integration = _Integration(dynamics, method, p, progress, stop_test, outputs, y0, t0, t1)
+    integration.jump_test = jump_test
     if corrected is not None:
         integration.record.continue_from(corrected, float(np.nextafter(t0, t1)))
-    for segment in with_stops(segments_of(dynamics, p, t0, t1), stops):
+    for segment in with_stops(segments_of(dynamics, p, t0, t1, jumps), stops):
         if not integration.follow(segment):
             break
     path = integration.record.finish(method.max_steps)
@@ -118,6 +127,7 @@ class _Integration:
     ):
         self.dynamics, self.method, self.p, self.progress, self.stop_test = dynamics, method, p, progress, stop_test
         self.t0, self.t1 = t0, t1
+        self.jump_test: JumpTest | None = None
         self.native = native_steps(dynamics, method, p)
         self.record = PathRecorder(y0, t0, outputs, self.native, StepMonitor(dynamics, method, p))
         self.path, self.ts, self.ys = self.record.path, self.record.ts, self.record.ys
@@ -160,7 +170,7 @@ class _Integration:
                 continue
             # no step is short enough: either a jump in time lies ahead and can be crossed, or the run ends here
             if path.refusal or not self._cross_abrupt_change():
-                if batch.moved_far and not path.refusal:
+                if batch.moved_far and not path.refusal and path.resumes is None:
                     path.refusal = self._singular_end() or MOVED_FAR
                 return False
             if self.last[1] >= segment.end:
@@ -273,6 +283,9 @@ class _Integration:
     def _cross(self, start: float) -> bool:
         """Continue at the next number after a jump; return whether that is possible."""
         y, t = self.last
+        if self.jump_test is not None and self.jump_test(y, t, start):
+            self.path.resumes = start
+            return False
         state, notes, refusal = cross_jump(self.dynamics, y, t, start, self.p)
         self.path.notes += notes
         self.path.refusal = refusal

@@ -26,6 +26,7 @@ class Path:
     native        the compiled integrator if it took all steps, or None
     handed_over   the time at which the compiled integrator handed over to the general one, or None
     stopped       whether a stop test ended the run
+    resumes       the time just after a jump before which a jump test ended the run, or None
     crossings     crossings of singular positions
     jumps         jumps of the velocities, by impulses
     forgotten     whether steps of a long run were not kept
@@ -46,6 +47,7 @@ class Path:
     native: NativeSteps | None = None
     handed_over: float | None = None
     stopped: bool = False
+    resumes: float | None = None
     crossings: list[SingularityCrossing] = field(default_factory=list[SingularityCrossing])
     jumps: list[Jump] = field(default_factory=list[Jump])
     forgotten: bool = False

@@ -73,13 +73,21 @@ class TimeSegment(NamedTuple):
     max_step: float = np.inf
 
 
-def segments_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[TimeSegment]:
-    """Return the segments of a span for the explicit functions of time of a system."""
+def segments_of(
+    dynamics: Dynamics, p: Any, t0: float, t1: float, known: Sequence[tuple[float, float]] = ()
+) -> list[TimeSegment]:
+    """Return the segments of a span for the explicit functions of time of a system, and for known jumps."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
-    if functions is None and (native is None or not native.signals):
+    if functions is None and not known and (native is None or not native.signals):
         return [TimeSegment(t0, t1)]
-    return segments(None if functions is None else lambda t: functions(t, p), t0, t1, signal_events(dynamics, t0, t1))
+    events = [*signal_events(dynamics, t0, t1), *known]
+    return segments(None if functions is None else lambda t: functions(t, p), t0, t1, events)
+
+
+def jumps_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[tuple[float, float]]:
+    """Return pairs of neighbouring times between which an explicit function of time of a system jumps."""
+    return _gaps_between(segments_of(dynamics, p, t0, t1), t0)
 
 
 def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -139,8 +147,12 @@ def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
 
 def jump_times(found: list[TimeSegment], t0: float) -> Floats:
     """Return the times just after jumps: segments that do not begin where the one before them ends."""
+    return np.array([after for _, after in _gaps_between(found, t0)])
+
+
+def _gaps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, float]]:
     ends = [t0, *(part.end for part in found[:-1])]
-    return np.array([part.start for part, end in zip(found, ends, strict=True) if part.start > end])
+    return [(end, part.start) for part, end in zip(found, ends, strict=True) if part.start > end]
 
 
 def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
@@ -238,11 +250,22 @@ def _onsets(t: Floats, values: Floats) -> list[float]:
     return sorted(times) if len(times) <= MOST_EVENTS else []
 
 
+def _merged(jumps: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return pairs of times without overlap: rounding may locate one jump of several functions at several pairs."""
+    found: list[tuple[float, float]] = []
+    for before, after in sorted(jumps):
+        if found and before < found[-1][1]:
+            found[-1] = found[-1][0], max(after, found[-1][1])
+        else:
+            found.append((before, after))
+    return found
+
+
 def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list[float]) -> list[TimeSegment]:
     """Divide a span at jumps and onsets, with bounded steps after each onset."""
     cell = (t1 - t0) / CELLS
     short = [(start, min(start + ONSET_CELLS * cell, t1)) for start in onsets]
-    ends = {t0: t0} | {x: x for span in short for x in span} | {a: b for a, b in jumps if b <= t1}
+    ends = {t0: t0} | {x: x for span in short for x in span} | {a: b for a, b in _merged(jumps) if b <= t1}
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
     found: list[TimeSegment] = []

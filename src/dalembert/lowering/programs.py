@@ -170,7 +170,9 @@ class Programs:
         recorded = RecordedTerms(self)
         residuals = [r for level in STATE_LEVELS for r in recorded.residuals(level, range(self.m))]
         targets = [recorded.target(k) for k in range(self.m)]  # including those of the rows left out
-        return Program(recorded.tape, [*recorded.motion().acceleration, *targets, *residuals])
+        # a force that constraints or sticking contacts take up does not accelerate anything, but it may release them
+        forces = recorded.applied_force
+        return Program(recorded.tape, [*forces, *recorded.motion().acceleration, *targets, *residuals])
 
     def acceleration(self) -> Program:
         """Record q̈, and one if the elimination is well conditioned, else zero."""

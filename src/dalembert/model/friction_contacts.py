@@ -29,6 +29,7 @@ class Contact:
     normal_size     |N|, an expression of multipliers
     mu_static       static friction coefficient: friction holds up to mu_static · |N|
     mark            suffix that keeps the names made here distinct from those of the model
+    label           its name, with the number of its law where several contacts have this name
     """
 
     number: int
@@ -37,28 +38,28 @@ class Contact:
     normal_size: Any
     mu_static: Any
     mark: str = ""
+    label: str = ""
 
     @property
     def direction(self) -> tuple[sp.Symbol, ...]:
         """The parameters for the slip direction: a unit vector with the components of the velocity."""
-        return tuple(sp.Symbol(name) for name in self._names("along"))
+        count = len(self.velocity)
+        return tuple(sp.Symbol(f"{self.name}: along {self.number}.{i}{self.mark}") for i in range(1, count + 1))
 
     def rows(self) -> list[Constraint]:
-        """The constraints that hold the contact while it sticks."""
-        return [Constraint(v, name=name) for v, name in zip(self.velocity, self._names("held"), strict=True)]
-
-    def _names(self, word: str) -> list[str]:
-        """One name per component of the velocity."""
-        return [f"{self.name}: {word} {self.number}.{i}{self.mark}" for i in range(1, len(self.velocity) + 1)]
+        """The constraints that hold the contact while it sticks; messages on the motion may name them."""
+        own = f"sticking of {self.label or self.name}"
+        several = [f", direction {i}" for i in range(1, len(self.velocity) + 1)] if len(self.velocity) > 1 else [""]
+        return [Constraint(v, name=f"{own}{at}{self.mark}") for v, at in zip(self.velocity, several, strict=True)]
 
 
 @lru_cache(maxsize=128)
 def contacts(system: System) -> tuple[Contact, ...]:
     """The contacts that can stick: those of dry friction that is not smoothed."""
-    mark = ""
-    while any(re.fullmatch(rf".*\.\d+{mark}", name) for name in (*system.parameter_names, *system.constraint_names)):
+    mark, taken = "", (*system.parameter_names, *system.constraint_names)
+    while any(re.fullmatch(rf"(.*\.\d+|sticking of .*[^']){mark}", name) for name in taken):
         mark += "'"
-    return tuple(
+    found = tuple(
         Contact(
             number,
             placed.constraint or placed.kind,
@@ -70,6 +71,8 @@ def contacts(system: System) -> tuple[Contact, ...]:
         for number, placed in enumerate(system.laws)
         if isinstance(placed.law, Friction) and placed.law.can_stick
     )
+    names = [contact.name for contact in found]
+    return tuple(replace(c, label=f"{c.name}, law {c.number + 1}") if names.count(c.name) > 1 else c for c in found)
 
 
 def tangential(placed: PlacedLaw, system: System) -> tuple[Any, ...]:

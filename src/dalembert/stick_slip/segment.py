@@ -7,6 +7,7 @@ instant at which it comes to rest. That instant can therefore be located as accu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,6 +30,7 @@ from dalembert.native.guard_checks import (
 )
 from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.velocity_jumps import is_interrupted
 
 Indices = NDArray[np.int64]
 
@@ -45,7 +47,7 @@ BRACKET_DIVISIONS = 64
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """Motion in one phase, up to the time ``end``."""
+    """Motion in one phase, up to the time ``end``; ``path.resumes`` is the time after a jump that has ended it."""
 
     phase: Phase
     path: Path
@@ -110,17 +112,29 @@ class Segment:
 
 
 def integrate_segment(
-    phase: Phase, y: Floats, t: float, t1: float, max_interval: float, max_steps: int, bar: Progress
+    phase: Phase,
+    y: Floats,
+    t: float,
+    t1: float,
+    max_interval: float,
+    max_steps: int,
+    bar: Progress,
+    jumps: Sequence[tuple[float, float]] = (),
 ) -> Segment:
     """Integrate from (t, y) up to the next transition, or to t1, and locate the transition.
 
-    ``max_interval`` is the longest time between two checks for a transition.
+    ``max_interval`` is the longest time between two checks for a transition; ``jumps`` are pairs of neighbouring times
+    between which functions of time jump, at which steps end.
     """
     monitor = _TransitionMonitor(phase, max_interval)
     dynamics = phase.mode.dynamics
     method = replace(phase.method, max_steps=max(max_steps, 0))
     watched = bool(phase.mode.contacts or phase.guards)
-    path = integrate(dynamics, method, y, t, t1, phase.values, bar, monitor if watched else None)
+    path = integrate(
+        *(dynamics, method, y, t, t1, phase.values, bar, monitor if watched else None),
+        jumps=[pair for pair in jumps if pair[0] >= t],
+        jump_test=lambda *jump: is_interrupted(phase, *jump),
+    )
     if not path.valid_start:
         q, qd = np.split(y, 2)
         refuse_start(dynamics, phase.method, q, qd, t, phase.values)

@@ -18,8 +18,10 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start, path_saturation
 from dalembert.integration.run_events import RunEvent, run_event
 from dalembert.integration.saturation import Saturation, joined, saturation_notes
+from dalembert.integration.time_segments import jumps_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
+from dalembert.model.active_system import active_system, all_permanent
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
@@ -28,6 +30,7 @@ from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode, expression_va
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
 from dalembert.stick_slip.transitions import contacts_at_rest, is_at_rest, next_phase
+from dalembert.stick_slip.velocity_jumps import follow_jump, still_at_rest
 
 MIN_CHECKS = 1000
 """Least number of checks for a transition in a run: steps alone may be too long."""
@@ -80,6 +83,9 @@ class StickSlipSimulation:
     changed: set[str] = field(default_factory=set[str])
     resets: dict[int, tuple[Reset, ...]] = field(default_factory=dict[int, tuple[Reset, ...]])
     _steps: int = 0
+    _jumps: dict[tuple[float, ...], list[tuple[float, float]]] = field(
+        default_factory=dict[tuple[float, ...], list[tuple[float, float]]]
+    )
 
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
@@ -90,8 +96,42 @@ class StickSlipSimulation:
         values = tuple(self.p[name] for name in dynamics.parameters)
         y, self.notes = accepted_start(dynamics, self.method, q0, qd0, t, values, allow_violation=allow_violation)
         with Progress(t, t1, progress) as bar:
-            self.advance(*self.started(y, t), t, t1, times, bar)
+            self.follow(*self.started(y, t), t, t1, times, bar)
         return self.trajectory(times)
+
+    def follow(self, phase: Phase, y: Floats, t: float, end: float, times: Floats, bar: Progress) -> Floats:
+        """Append the segments from (t, y) to a time, across jumps of prescribed velocities; return the state there."""
+        while True:
+            y = self.advance(phase, y, t, end, times, bar)
+            after = self.segments[-1].path.resumes
+            if after is None:
+                return y
+            t = after
+            phase, y = self._after_jump(self.segments[-1], t, times)
+
+    def _after_jump(self, segment: Segment, after: float, times: Floats) -> tuple[Phase, Floats]:
+        """Return the phase after a jump at the end of a segment, and its state."""
+        y, t = segment.path.y[-1], segment.end
+        system, contacts = segment.phase.mode.system, segment.phase.mode.contacts
+        found = follow_jump(system, contacts, self.p, y, t, after)
+        if found.refusal:
+            segment.path.refusal = found.refusal
+            self._raise_failure(times, float(times[-1]))
+        if found.work is not None:
+            self.impulses.append(ImpulseWork(self.jump_time(segment), found.work))
+        self.notes += found.notes
+        resting = still_at_rest(segment.phase, (y, t), (found.y, after))
+        resting += [c for c in contacts if c.name in found.stopped]
+        free = Phase(cached_mode(system, contacts, ()), self.method, self.p, {}, {})
+        decided = self._decided(free, found.y, after, times, stopped=resting, peak_speeds=segment.peak_speeds)
+        self.record_friction(segment.phase, *decided, after)
+        return decided
+
+    def jump_time(self, segment: Segment) -> float:
+        """Return the time of an impulse at a jump after a segment: outputs at its end are before it."""
+        started = segment.end == float(self.segments[0].path.t[0])
+        # the output at the start would be the state after an impact
+        return float(np.nextafter(segment.end, np.inf)) if started else segment.end
 
     def started(self, y: Floats, t: float) -> tuple[Phase, Floats]:
         """Return the first phase and the state to start from."""
@@ -114,18 +154,19 @@ class StickSlipSimulation:
         return self._next(phase, y, t, times, peak_speeds=last.peak_speeds)
 
     def advance(self, phase: Phase, y: Floats, t: float, end: float, times: Floats, bar: Progress) -> Floats:
-        """Append the segments from (t, y) to a time, or to where a guard fires, and return the state there.
+        """Append the segments from (t, y) to a time, to a jump or to where a guard fires; return the state there.
 
         ``times`` are those of the run.
         """
         interval = (times[-1] - times[0]) / MIN_CHECKS
+        jumps = self._known_jumps(float(times[0]), float(times[-1]))
         while True:
             # the limit on steps is one of the whole run
             left = self.method.max_steps - self._steps
-            segment = integrate_segment(phase, y, t, end, interval, left, bar)
+            segment = integrate_segment(phase, y, t, end, interval, left, bar, jumps)
             self.segments.append(segment)
             self._steps += segment.path.steps
-            if segment.path.finished:
+            if segment.path.finished or (segment.path.resumes is not None and not self._is_stalled()):
                 return segment.path.y[-1]
             if not segment.path.stopped or segment.undefined or self._is_stalled():
                 self._raise_failure(times, float(times[-1]))
@@ -135,14 +176,30 @@ class StickSlipSimulation:
             ended = {"stopped": segment.stopped(), "released": segment.released(), "peak_speeds": segment.peak_speeds}
             phase, y = self._next(segment.phase, segment.final[0], t, times, **ended)
 
+    def _known_jumps(self, t0: float, t1: float) -> list[tuple[float, float]]:
+        """Return the jumps of functions of time of the whole system, which a phase may not show: see ``jumps_of``.
+
+        While a contact sticks or a constraint holds, a force does not change the motion, but it may end the phase.
+        """
+        dynamics = build(self.system if all_permanent(self.system) else active_system(self.system))
+        native = dynamics.machine_code
+        values = tuple(self.p[name] for name in dynamics.parameters)
+        given = (t0, t1, *(values[k] for k in (native.parameters_of_time if native is not None else ())))
+        if given not in self._jumps:
+            self._jumps = {given: jumps_of(dynamics, values, t0, t1)}
+        return self._jumps[given]
+
     def _next(self, before: Phase, y: Floats, t: float, times: Floats, **ended: Any) -> tuple[Phase, Floats]:
+        phase, y = self._decided(before, y, t, times, **ended)
+        self.record_friction(before, phase, y, t)
+        return phase, y
+
+    def _decided(self, before: Phase, y: Floats, t: float, times: Floats, **ended: Any) -> tuple[Phase, Floats]:
         try:
-            phase, y = next_phase(before, y, t, **ended)
+            return next_phase(before, y, t, **ended)
         # the motion up to the transition is valid, and is returned with the error
         except ConstraintError as error:
             raise SimulationError(str(error), t, self.partial_trajectory(times)) from None
-        self.record_friction(before, phase, y, t)
-        return phase, y
 
     def record_reset(self, reset: Reset) -> None:
         """Record a jump of the state after the last segment; one at the start belongs to no segment."""
@@ -185,7 +242,7 @@ class StickSlipSimulation:
                 f"{quoted(dict.fromkeys(guard.name for guard in segment.fired))}. Impacts that do not accumulate "
                 f"towards rest, or events that cause one another, cannot be followed: end the motion before."
             )
-        elif segment.path.stopped:
+        elif segment.path.stopped or (segment.path.resumes is not None and not segment.path.refusal):
             message = (
                 f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
                 f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "

@@ -14,8 +14,8 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError, InputError
-from dalembert.hybrid.contact_terms import ContactTerms
-from dalembert.hybrid.impulses import ImpulseContact, impact_impulses, response
+from dalembert.impacts.contact_terms import ContactTerms
+from dalembert.impacts.impulses import ImpulseContact, impact_impulses, response
 from dalembert.model import graph
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobian

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Impacts: impulses of contacts and constraints, which change velocities at an instant."""
