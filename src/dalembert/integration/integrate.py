@@ -93,7 +93,7 @@ def integrate(
     integration = _Integration(dynamics, method, p, progress, stop_test, outputs, y0, t0, t1)
     if corrected is not None:
         integration.record.continue_from(corrected, float(np.nextafter(t0, t1)))
-    for segment in with_stops(segments_of(dynamics, p, t0, t1), stops):
+    for segment in with_stops(segments_of(dynamics, p, t0, t1, is_implicit=method.is_implicit), stops):
         if not integration.follow(segment):
             break
     path = integration.record.finish(method.max_steps)
