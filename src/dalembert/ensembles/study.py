@@ -15,6 +15,7 @@ from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
+from dalembert.ensembles.jump_notes import note_of_all
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.runner import EnsembleRunner
@@ -61,6 +62,7 @@ class Findings:
     starts: StartFindings = field(default_factory=StartFindings)
     bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
     limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    velocity_jumps: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -68,6 +70,7 @@ class Findings:
         self.handed_over += other.handed_over
         self.starts.add(other.starts)
         self.bifurcations.add(other.bifurcations)
+        self.velocity_jumps |= other.velocity_jumps
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -128,6 +131,7 @@ class StudyRunner:
             self.starts.examine(members, failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
+            {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
         )
         values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":
@@ -144,5 +148,6 @@ class StudyRunner:
 
     def notes(self, findings: Findings) -> str:
         """Return the notes on an ensemble as one text."""
-        notes = (findings.starts.note, findings.bifurcations.note, *self.control.notes(findings.limited))
+        jumps = note_of_all(findings.velocity_jumps)
+        notes = (findings.starts.note, jumps, findings.bifurcations.note, *self.control.notes(findings.limited))
         return " ".join(note for note in notes if note)

@@ -16,9 +16,11 @@ BISECTIONS = 60
 BESIDE = 1e-7
 """Distance from the zero, relative to the state, at which the forces of both sides are compared."""
 
-JUMP = 1e-4
-"""Least difference of these accelerations, relative to them, that is a jump: at a kink it is of the order of
-``BESIDE``."""
+FARTHER, KEPT = 1e3, 0.5
+"""The change of the rates at this multiple of the distance, of which this part remains at a jump."""
+
+ROUNDING = 1e-9
+"""Change of the rates, relative to them, that is no jump."""
 
 MOST_PASSAGES = 200
 """Passages of one function that are looked at."""
@@ -77,5 +79,11 @@ def _jumps(
     length = float(np.linalg.norm(slope))
     if length == 0:
         return False
-    before, after = (rate(t, y + sign * step * slope / length) for sign in (-1, 1))
-    return bool(np.abs(after - before).max() > JUMP * max(np.abs(before).max(), np.abs(after).max()))
+    changes: list[float] = []
+    before = after = np.zeros(1)
+    for distance in (step, FARTHER * step):
+        before, after = (rate(t, y + sign * distance * slope / length) for sign in (-1, 1))
+        changes.append(float(np.abs(after - before).max()))
+    # the change of a continuous rate is at least proportional to the distance
+    rounding = ROUNDING * max(float(np.abs(before).max()), float(np.abs(after).max()))
+    return changes[0] > max(KEPT * changes[1], rounding)
