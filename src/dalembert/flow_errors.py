@@ -19,7 +19,7 @@ from jax import Array, lax
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, SimulationError, StateError
-from dalembert.hybrid.jumps_with_the_state import Jump, first_jump
+from dalembert.hybrid.jumps_with_the_state import ForceJump, first_jump
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.failure import SO_FAR, why
 from dalembert.integration.method import Method
@@ -105,7 +105,8 @@ def _refuse_force_jumps(dynamics: Dynamics, method: Method, times: Any, q: Any, 
     steps, y = native_steps(dynamics, method, p), np.concatenate([q, qd])
 
     def rate(t: float, y: Floats) -> Floats:
-        return np.asarray(answer_at(dynamics, *np.split(y, 2), t, p, method.formulation).acceleration)
+        q, qd = np.split(y, 2)
+        return np.asarray(answer_at(dynamics, q, qd, t, p, method.formulation).acceleration)
 
     for t, end, _ in segments_of(dynamics, p, float(times[0]), float(times[-1])):
         while steps is not None and t < end:
@@ -121,7 +122,7 @@ def _refuse_force_jumps(dynamics: Dynamics, method: Method, times: Any, q: Any, 
     return np.ones(())
 
 
-def _not_differentiable(jump: Jump) -> Exception:
+def _not_differentiable(jump: ForceJump) -> Exception:
     no_trajectory: Any = None
     return SimulationError(
         f"forces must not jump with the state for a flow to be differentiated; at t = {jump.t:.6g} one does, where "

@@ -10,23 +10,23 @@ import numpy as np
 
 from dalembert.array_types import Floats
 
-BISECTIONS = 60
+ZERO_BISECTIONS = 60
 """Halvings of the interval in which a function passes zero."""
 
-BESIDE = 1e-7
+SIDE_DISTANCE = 1e-7
 """Distance from the zero, relative to the state, at which the forces of both sides are compared."""
 
-FARTHER, KEPT = 1e3, 0.5
+FARTHER, JUMP_KEPT = 1e3, 0.5
 """The change of the rates at this multiple of the distance, of which this part remains at a jump."""
 
-ROUNDING = 1e-9
+RATE_ROUNDING = 1e-9
 """Change of the rates, relative to them, that is no jump."""
 
 MOST_PASSAGES = 200
 """Passages of one function that are looked at."""
 
 
-class Jump(NamedTuple):
+class ForceJump(NamedTuple):
     """The time of a jump, and the function of the state that vanishes there."""
 
     t: float
@@ -39,7 +39,7 @@ Functions = Callable[[Floats, Floats], Floats]
 
 def first_jump(
     names: tuple[str, ...], functions: Functions, rate: Callable[[float, Floats], Floats], t: Floats, lines: Floats
-) -> Jump | None:
+) -> ForceJump | None:
     """Return the first jump of ẏ = rate(t, y) on lines between two states each (k, 2, 2n) at two times each (k, 2).
 
     The candidates are the zeros of the functions; time alone must not move them, since a jump in time is no obstacle.
@@ -50,7 +50,7 @@ def first_jump(
     for k, s in np.argwhere(ends[0] * ends[1] < 0)[:MOST_PASSAGES].tolist():
         at, y = _zero(lambda y, at, s=s: functions(y, at)[:, s], t[k], lines[k])
         if _jumps(lambda y, at, s=s: functions(y, at)[:, s], rate, at, y):
-            return Jump(at, names[s])
+            return ForceJump(at, names[s])
     return None
 
 
@@ -62,7 +62,7 @@ def _zero(function: Callable[[Floats, Floats], Floats], t: Floats, line: Floats)
     def at(share: float) -> tuple[Floats, Floats]:
         return line[:1] + share * (line[1:] - line[:1]), t[:1] + share * (t[1:] - t[:1])
 
-    for _ in range(BISECTIONS):
+    for _ in range(ZERO_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if np.sign(function(*at(middle))[0]) == sign else (low, middle)
     y, times = at(high)
@@ -73,7 +73,7 @@ def _jumps(
     function: Callable[[Floats, Floats], Floats], rate: Callable[[float, Floats], Floats], t: float, y: Floats
 ) -> bool:
     """Return whether the rate jumps where a function of the state vanishes."""
-    step = BESIDE * max(float(np.abs(y).max()), BESIDE)
+    step = SIDE_DISTANCE * max(float(np.abs(y).max()), SIDE_DISTANCE)
     sides = np.stack([y + sign * step * np.eye(len(y)) for sign in (1, -1)])
     slope = (function(sides[0], np.full(len(y), t)) - function(sides[1], np.full(len(y), t))) / (2 * step)
     length = float(np.linalg.norm(slope))
@@ -85,5 +85,5 @@ def _jumps(
         before, after = (rate(t, y + sign * distance * slope / length) for sign in (-1, 1))
         changes.append(float(np.abs(after - before).max()))
     # the change of a continuous rate is at least proportional to the distance
-    rounding = ROUNDING * max(float(np.abs(before).max()), float(np.abs(after).max()))
-    return changes[0] > max(KEPT * changes[1], rounding)
+    rounding = RATE_ROUNDING * max(float(np.abs(before).max()), float(np.abs(after).max()))
+    return changes[0] > max(JUMP_KEPT * changes[1], rounding)
