@@ -1,5 +1,7 @@
 """The motion as a function for JAX: the same motion, and derivatives in both modes against differences of runs."""
 
+from typing import Any
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -249,3 +251,34 @@ def test_a_flow_refuses_jumps_that_it_cannot_follow_by_name() -> None:
     rail = da.Constraint(x + y - 3 * sp.Heaviside(da.t - 1), name="rail")
     with pytest.raises(da.SimulationError, match="prescribe must not jump; at t = 1 they do: `rail` by 3"):
         da.flow(da.System((x, y), sp.eye(2), (-x, -y), rail), [0, 2], max_steps=100)([0.5, -0.5], [0.0, 0.0], {})
+
+
+def test_derivatives_at_a_force_that_jumps_with_the_state_are_refused() -> None:
+    """x″ = −k sign x, two parabolas: the derivatives left out the instant of the jump."""
+    q, k = da.coordinates("q"), da.parameters("k")
+    motion = da.flow(da.System((q,), [[1]], (-k * sp.sign(q),)), [0, 2])
+
+    def end(k: Any) -> Any:
+        return motion([1.0], [0.3], {"k": k})[0][-1, 0]
+
+    speed = np.sqrt(0.3**2 + 6)
+    left = 2 - (0.3 + speed) / 3
+    assert end(3.0) == pytest.approx(-speed * left + 1.5 * left**2, abs=1e-7)
+    for derivative in (jax.grad(end), jax.jit(jax.jacfwd(end))):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=r"SimulationError: .* t = 0\.922598 one does, where `q`"):
+            derivative(3.0)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="where `q` vanishes"):
+        jax.vmap(jax.grad(end))(np.array([0.1, 3.0]))
+    # 1 + 0.3 t − k t²/2 while it does not jump
+    np.testing.assert_allclose(jax.vmap(jax.grad(end))(np.array([0.1, 0.2])), -2.0, rtol=1e-8)
+
+
+def test_derivatives_at_a_kink_are_not_refused() -> None:
+    """x″ = −k x|x| to its first zero and beyond, against differences."""
+    q, k = da.coordinates("q"), da.parameters("k")
+    motion = da.flow(da.System((q,), [[1]], (-k * q * sp.Abs(q),)), [0, 2], rtol=1e-11)
+
+    def end(k: Any) -> Any:
+        return motion([1.0], [0.3], {"k": k})[0][-1, 0]
+
+    assert jax.grad(end)(3.0) == pytest.approx(float(end(3.0001) - end(2.9999)) / 2e-4, rel=1e-5)

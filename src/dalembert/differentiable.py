@@ -19,7 +19,7 @@ from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.flow_arguments import ordered_parameters, state_array
-from dalembert.flow_errors import Ending, ending_error, explain, raise_if, refuse_rest, start_error
+from dalembert.flow_errors import Ending, ending_error, explain, raise_if, refuse_rest, start_error, unless_forces_jump
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.flow_steps import GivenSteps, step_controller
@@ -65,7 +65,8 @@ def flow(
     not depend on parameters; prescribed velocities may jump there.
     Under dry friction every contact must slide in one direction: where it comes to rest or reverses, friction jumps,
     and the derivative would not include the change of that instant. In that case use a law with ``smoothing``, or take
-    differences of runs of ``da.simulate``.
+    differences of runs of ``da.simulate``. Other forces that jump with the state, such as ``sign(x)``, are refused in
+    the same way when a derivative is taken.
 
     Parameters
     ----------
@@ -264,6 +265,9 @@ class _FlowProgram:
         def derivatives(values: Any, tangents: Any) -> tuple[Array, Array]:  # pyright: ignore[reportUnusedFunction]
             _, steps, given = values
             _, moved = jax.jvp(lambda given: self._by_steps(steps, *given), (given,), (tangents[2],))
+            if self.slides is None:  # dry friction has its own check, which names the contact
+                # a product, so that the program must call the check
+                moved = moved * unless_forces_jump(self.dynamics, self.method, self.times, given)
             return states_of(*values), moved  # by its own rule, for derivatives of second order
 
         return states_of

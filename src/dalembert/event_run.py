@@ -13,6 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError, ModelError, SimulationError
 from dalembert.hybrid.hybrid_simulation import HybridSimulation
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol, with_tolerances
+from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
@@ -59,7 +60,7 @@ def simulate_with_events(
     except SimulationError as end:
         end.trajectory = source.complete(end.trajectory, asked, times)
         raise
-    return source.complete(found, asked, times)
+    return source.complete(found, asked, times, drift_notes(method.drift))
 
 
 def _checked(system: Any, events: Any, method: Method, control: Any) -> tuple[System, tuple[Event, ...]]:

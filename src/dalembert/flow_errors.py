@@ -8,6 +8,7 @@ JAX must not be called from a callback, so these messages are found by NumPy fro
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox.internal as eqxi
@@ -18,9 +19,11 @@ from jax import Array, lax
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, SimulationError, StateError
+from dalembert.hybrid.jumps_with_the_state import ForceJump, first_jump
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.failure import SO_FAR, why
 from dalembert.integration.method import Method
+from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.run import run
 from dalembert.integration.start_states import require_start
@@ -34,6 +37,9 @@ from dalembert.model.system import System
 from dalembert.names import counted, quoted
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import StickSlipSimulation
+
+CHECKED_STEPS = 1000
+"""Steps at a time that are searched for jumps of the forces."""
 
 SLOW_CONTACT = 1e-6
 """Sliding speed, relative to all velocities, of a contact that comes to rest: adaptive steps shrink as it does."""
@@ -68,6 +74,64 @@ def raise_if(x: Array, failed: Array, severity: Array, error: Callable[..., Exce
         return jax.pure_callback(raise_first, shape, severity, *leaves, vmap_method="broadcast_all")
 
     return lax.cond(eqxi.unvmap_any(failed), call, lambda: x)
+
+
+def unless_forces_jump(dynamics: Dynamics, method: Method, times: Any, given: Any) -> Any:
+    """Return one; the compiled program raises an error if a force jumps with the state along the motion.
+
+    ``given`` are (q, qd, p). Without expressions of the state at whose zeros a force may jump, nothing is called.
+    """
+    native = dynamics.machine_code
+    if native is None or not answers_by_numpy(dynamics) or not native.switching_functions[0]:
+        return 1.0
+
+    def check(*numbers: Any) -> Any:
+        return _refuse_force_jumps(dynamics, method, times, *numbers)
+
+    return jax.pure_callback(
+        check, jax.ShapeDtypeStruct((), float), *lax.stop_gradient(given), vmap_method="sequential"
+    )
+
+
+def _refuse_force_jumps(dynamics: Dynamics, method: Method, times: Any, q: Any, qd: Any, p: Any) -> Floats:
+    """Return one; raise an error if a force jumps with the state along a motion, whose derivatives leave that out.
+
+    The motion is integrated once more, by the compiled integrator. Systems that it does not support are not checked.
+    """
+    native = dynamics.machine_code
+    assert native is not None
+    names, values = native.switching_functions
+    q, qd, p = np.asarray(q), np.asarray(qd), np.array([float(x) for x in p])
+    method = with_tolerances(dynamics, replace(method, solver=None), q, qd, times[0], p)
+    steps, y = native_steps(dynamics, method, p), np.concatenate([q, qd])
+
+    def rate(t: float, y: Floats) -> Floats:
+        q, qd = np.split(y, 2)
+        return np.asarray(answer_at(dynamics, q, qd, t, p, method.formulation).acceleration)
+
+    for t, end, _ in segments_of(dynamics, p, float(times[0]), float(times[-1])):
+        while steps is not None and t < end:
+            batch = steps.step_batch(y, t, end, CHECKED_STEPS)
+            if batch is None:
+                return np.ones(())
+            moments, states = np.append(t, batch.t), np.vstack([y, batch.y])
+            lines, spans = (np.stack([x[:-1], x[1:]], axis=1) for x in (states, moments))
+            found = first_jump(tuple(names), lambda y, at: values(y, at, p), rate, spans, lines)
+            if found is not None:
+                raise _not_differentiable(found)
+            t, y = float(batch.t[-1]), batch.y[-1]
+    return np.ones(())
+
+
+def _not_differentiable(jump: ForceJump) -> Exception:
+    no_trajectory: Any = None
+    return SimulationError(
+        f"forces must not jump with the state for a flow to be differentiated; at t = {jump.t:.6g} one does, where "
+        f"`{jump.name}` vanishes, and the derivatives would leave out the change of that instant. Smooth the force, or "
+        f"take differences of runs of `da.simulate`.",
+        jump.t,
+        no_trajectory,
+    )
 
 
 def start_error(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> Exception:

@@ -69,7 +69,8 @@ def transition_matrix(run: Trajectory) -> Floats:
     Raises
     ------
     InputError         if the run has no events, or was loaded from a file
-    SimulationError    where the derivative does not exist: events that coincide or only touch zero, or accumulate
+    SimulationError    where the derivative does not exist: events that coincide or only touch zero, or accumulate; and
+                       if a force jumps with the state, as ``sign(x)`` does: the run is not divided there
 
     Examples
     --------

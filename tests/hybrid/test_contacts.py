@@ -279,3 +279,13 @@ def test_a_rope_in_other_units_has_the_same_motion(length: float, unit: float) -
     assert events == expected_events
     np.testing.assert_allclose(q, expected_q, atol=1e-8)
     assert work == pytest.approx(expected_work, rel=1e-8)
+
+
+def test_stabilising_terms_are_noted_with_contacts_and_events() -> None:
+    note = "Accelerations, constraint forces and multipliers include Baumgarte's stabilising terms."
+    drive = da.Constraint(x - sp.sin(da.t), name="drive")
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
+    system = da.System((x, y), sp.eye(2), (0, -10), (drive, floor))
+    start = ((0, 1), (1, 0), [0, 0.1])
+    assert note in da.simulate(system, *start, drift=da.Baumgarte(3, 3)).notes
+    assert note not in da.simulate(system, *start).notes

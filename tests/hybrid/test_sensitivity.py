@@ -1,5 +1,7 @@
 """Derivatives through events, and periodic motions, against closed forms and variational equations."""
 
+import re
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -117,3 +119,44 @@ def test_what_is_refused() -> None:
     grows = da.Event(y, direction=-1, name="grows", then=da.Change({y.diff(t): 1 - y.diff(t)}))
     with pytest.raises(da.SimulationError, match="a periodic motion must be near `q0` and `qd0`; 30 iterations"):
         da.periodic_motion(free, (0,), (1,), grows, within=1e3, drifting="y")
+
+
+@pytest.mark.parametrize(
+    ("force", "name"),
+    [
+        (-3 * sp.sign(x), "x"),
+        (-sp.Piecewise((0, x < 0.5), (4, True)), "x - 0.5"),
+        (-sp.sign(x - sp.sin(t)), "x - sin(t)"),
+    ],
+    ids=str,
+)
+def test_a_force_that_jumps_with_the_state_is_refused(force: sp.Expr, name: str) -> None:
+    """Differences across the jump gave −4.83 for −3 sign x, where −1.62 is right."""
+    system = da.System((x,), [[1]], (force,))
+    run = da.simulate(system, (1,), (0.3,), [0, 2], events=[da.Event(x - 50, name="never")])
+    with pytest.raises(da.SimulationError, match=rf"a force jumps with the state, where `{re.escape(name)}` vanishes"):
+        da.transition_matrix(run)
+
+
+def test_a_jump_that_only_differences_reach_is_refused() -> None:
+    system = da.System((x,), [[1]], (-3 * sp.sign(x),))
+    run = da.simulate(system, (1e-5,), (1,), [0, 0.1], events=[da.Event(x - 50, name="never")])
+    with pytest.raises(da.SimulationError, match="where `x` vanishes"):
+        da.transition_matrix(run)
+
+
+def test_kinks_and_jumps_in_time_are_differentiated() -> None:
+    """Against differences of whole motions, which pass a kink of the force and a jump in time."""
+    jump = sp.Piecewise((0, t < 0.5), (-1, True))
+    system = da.System((x,), [[1]], (-x - sp.Max(0, x) + jump,))
+
+    def end(start: np.ndarray) -> np.ndarray:
+        run = da.simulate(system, start[:1], start[1:], [0, 2], rtol=1e-12, events=[da.Event(x - 50, name="never")])
+        return np.concatenate([run.q[-1], run.qd[-1]])
+
+    run = da.simulate(system, (1,), (0.3,), [0, 2], rtol=1e-12, events=[da.Event(x - 50, name="never")])
+    start, h = np.array([1, 0.3]), 1e-5
+    columns = [(end(start + h * u) - end(start - h * u)) / (2 * h) for u in np.eye(2)]
+    np.testing.assert_allclose(
+        da.transition_matrix(run), np.transpose(columns), atol=2e-4
+    )  # the kink lies within the differences

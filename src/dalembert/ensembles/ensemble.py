@@ -93,8 +93,8 @@ def simulate_ensemble(
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
                   ``attrs["notes"]`` reports which members these were, how many starts were projected onto the
-                  constraints, inputs at their limits, and if the constraints lose rank along the motions of members, of
-                  which up to 32 are examined from output to output
+                  constraints, inputs at their limits, members whose prescribed velocities jump, and if the constraints
+                  lose rank along the motions of members, of which up to 32 are examined from output to output
 
     Raises
     ------

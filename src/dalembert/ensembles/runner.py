@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
+from dalembert.ensembles.jump_notes import notes_on_jumps
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.native_members import NativeMembers, NativeStates
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
@@ -89,6 +90,7 @@ class EnsembleRunner:
                 "contacts slide along lines, steps are adaptive and the device is a CPU: forces depend on which "
                 "contacts stick. Simulate members one by one with `da.simulate` to see them."
             )
+        self.velocity_jumps: dict[int, tuple[str, ...]] = {}  # notes on members of the last call, by their index
         self._last_run: Trajectory | None = None  # of the last member that was simulated by itself
         if on_gpu and not in_machine_code(dynamics, method):
             raise InputError(
@@ -122,6 +124,7 @@ class EnsembleRunner:
         else:
             found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
         reasons, self.handed_over = np.zeros(len(members), "U1"), ()
+        self.velocity_jumps = {}
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
             # only now: for those that were completed, the compiled integrator has seen to it that they are finite
@@ -134,6 +137,8 @@ class EnsembleRunner:
             for k in alone:
                 states, messages[k] = self._general(members.y[:, k], members.p[:, k])
                 found[k] = states if self.every else states[-1:]
+                if self._last_run is not None and (jumps := notes_on_jumps(self._last_run.notes)):
+                    self.velocity_jumps[int(k)] = jumps
                 if phases is not None and self._last_run is not None:
                     phases.runs[int(k)] = self._last_run
             reasons = messages.astype(str)

@@ -212,8 +212,10 @@ def _findings(plain: dict[str, Any]) -> Findings:
     starts, bifurcations = plain.pop("starts"), plain.pop("bifurcations")
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
+    jumps = plain.pop("velocity_jumps", {})
     return Findings(
         **plain,
+        velocity_jumps={int(member): tuple(notes) for member, notes in jumps.items()},
         starts=StartFindings(**starts, largest=largest),
         bifurcations=BifurcationFindings(bifurcations["examined"], times),
     )

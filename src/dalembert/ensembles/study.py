@@ -16,6 +16,7 @@ from dalembert.control.controller import Controller
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
+from dalembert.ensembles.jump_notes import note_of_all
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.runner import EnsembleRunner
@@ -66,6 +67,7 @@ class Findings:
     starts: StartFindings = field(default_factory=StartFindings)
     bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
     limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    velocity_jumps: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -73,6 +75,7 @@ class Findings:
         self.handed_over = [*self.handed_over, *other.handed_over]
         self.starts.add(other.starts)
         self.bifurcations.add(other.bifurcations)
+        self.velocity_jumps |= other.velocity_jumps
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -133,6 +136,7 @@ class StudyRunner:
             self.starts.examine(members, failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
+            {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
         )
         values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":
@@ -152,6 +156,7 @@ class StudyRunner:
         notes = (
             findings.starts.note,
             _note_on_handed_over(findings.handed_over, self.study.total),
+            note_of_all(findings.velocity_jumps),
             findings.bifurcations.note,
             *self.control.notes(findings.limited),
         )

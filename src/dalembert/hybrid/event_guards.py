@@ -27,8 +27,8 @@ AT_ZERO = 1e-12
 LATER_STEPS = (1e-6, 1e-5, 1e-4)
 """Longer times, relative likewise, for expressions that change too little over the first one."""
 
-JUMPED = 10.0
-"""Ratio of an expression that has just changed its sign to its change ahead, beyond which it has jumped over zero."""
+TERM_ROUNDING = 1e-9
+"""Value of an expression at its zero, relative to the sum of its terms, that the accuracy of the motion explains."""
 
 RESOLVED_RATIO = 1.5, 6.0
 """Least and largest ratio of the change over a step to that over half of it: two for a rate, four if it vanishes."""
@@ -81,19 +81,36 @@ def _event_guard(
 
 
 def _side(expression: sp.Expr, choice: Choice, t: float, span: float, *, at_zero: bool) -> tuple[int, float]:
-    """Return the sign of an expression just ahead of a state, and its value there."""
+    """Return the sign of an expression just ahead of a state, and its value there, or zero if that is no rounding."""
     values = _values_ahead(expression, choice, t, RATE_STEP * span)
     here, change = float(values[0]), float(values[-1] - values[0])
     if not at_zero and abs(here) > abs(change) / RATE_STEP * AT_ZERO:
         return (1 if here > 0 else -1), here
+    if at_zero and _is_beyond_zero(expression, choice, t, span):
+        return (1 if values[-1] > 0 else -1), 0.0
     for step in LATER_STEPS:
         # an expression whose rate vanishes changes by its second derivative, which a short step may not resolve
         if _is_resolved(values):
             break
         values = _values_ahead(expression, choice, t, step * span)
-    if abs(here) > JUMPED * np.abs(values - here).max():
-        return (1 if here > 0 else -1), here  # a force has jumped, and the expression with it
     return (1 if values[-1] >= here else -1), here
+
+
+def _is_beyond_zero(expression: sp.Expr, choice: Choice, t: float, span: float) -> bool:
+    """Return whether an expression that has just changed its sign is far from zero: it jumped, or the state did."""
+    here = abs(float(_values_ahead(expression, choice, t, 0.0)[0]))
+    terms = float(_values_ahead(_sum_of_terms(expression), choice, t, 0.0)[0])
+    if not here > TERM_ROUNDING * terms:
+        return False
+    values = _values_ahead(expression, choice, t, LATER_STEPS[-1] * span)
+    return here > float(np.abs(np.diff(values)).max())
+
+
+def _sum_of_terms(expression: sp.Expr) -> sp.Expr:
+    """Return the sum of the absolute values of all terms of an expression, to which its rounding is in proportion."""
+    if isinstance(expression, (sp.Add, sp.Mul)):
+        return expression.func(*map(_sum_of_terms, expression.args))
+    return sp.Abs(expression)
 
 
 def _values_ahead(expression: sp.Expr, choice: Choice, t: float, step: float) -> Floats:

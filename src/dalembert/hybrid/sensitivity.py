@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import SimulationError
+from dalembert.hybrid.jumps_with_the_state import first_jump
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph
 from dalembert.model.ordering import quoted
@@ -46,7 +47,8 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
 
     Raises
     ------
-    SimulationError    where it does not exist: events that coincide, or only touch zero; impacts that accumulate
+    SimulationError    where it does not exist: events that coincide, or only touch zero; impacts that accumulate; a
+                       force that jumps with the state
     """
     n = len(record.segments[0].path.y[0])
     rests = [event.name for event in record.events if event.kind == "rests"]
@@ -54,6 +56,7 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
         _refuse(record, record.segments[-1].end, f"the impacts of {quoted(rests)} accumulate: they are infinitely many")
     whole = np.eye(n)
     for k, segment in enumerate(record.segments):
+        _refuse_force_jumps(record, segment)
         whole = _flow(segment) @ whole
         if k + 1 < len(record.segments):
             after = record.segments[k + 1].phase
@@ -67,12 +70,37 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
 
 def _differences(function: Callable[[Floats], Floats], y: Floats) -> Floats:
     """Return the Jacobian (m, n) of a function of many states (k, n) → (k, m) at one."""
-    steps = JACOBIAN_STEP * np.where(
-        np.abs(y) > JACOBIAN_STEP * np.abs(y).max(), np.abs(y), max(np.abs(y).max(), JACOBIAN_STEP)
-    )
+    steps = _difference_steps(y)
     changes = OFFSETS[:, None, None] * np.diag(steps)
     values = function((y + changes).reshape(-1, len(y)))
     return np.einsum("o,ojm->mj", WEIGHTS, values.reshape(4, len(y), -1)) / steps
+
+
+def _difference_steps(y: Floats) -> Floats:
+    """Return the steps of differences, for states (n,) or (k, n)."""
+    size = np.abs(y)
+    largest = size.max(axis=-1, keepdims=True)
+    return JACOBIAN_STEP * np.where(size > JACOBIAN_STEP * largest, size, np.maximum(largest, JACOBIAN_STEP))
+
+
+def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment) -> None:
+    """Raise an error if a force jumps with the state along a segment, or within reach of the differences."""
+    path, phase = segment.path, segment.phase
+    native = phase.mode.dynamics.machine_code
+    if native is None:
+        return
+    kept = path.t < segment.end
+    t, y = np.append(path.t[kept], segment.end), np.vstack([path.y[kept], segment.final[0]])
+    names, values = native.switching_functions
+    reach = 2 * _difference_steps(y[:-1])[:, :, None] * np.eye(y.shape[1])
+    near = np.stack([y[:-1, None] - reach, y[:-1, None] + reach], axis=2).reshape(-1, 2, y.shape[1])
+    lines = np.concatenate([np.stack([y[:-1], y[1:]], axis=1), near])
+    moments = np.repeat(t[:-1], y.shape[1])
+    times = np.concatenate([np.stack([t[:-1], t[1:]], axis=1), np.stack([moments, moments], axis=1)])
+    p = phase.values
+    found = first_jump(tuple(names), lambda y, at: values(y, at, p), lambda t, y: _rate(phase, t, y), times, lines)
+    if found is not None:
+        _refuse(record, found.t, f"a force jumps with the state, where `{found.name}` vanishes. Smooth it")
 
 
 def _flow(segment: Segment) -> Floats:

@@ -102,7 +102,7 @@ def integrate(
     integration.jump_test = jump_test
     if corrected is not None:
         integration.record.continue_from(corrected, float(np.nextafter(t0, t1)))
-    for segment in with_stops(segments_of(dynamics, p, t0, t1, jumps), stops):
+    for segment in with_stops(segments_of(dynamics, p, t0, t1, jumps, is_implicit=method.is_implicit), stops):
         if not integration.follow(segment):
             break
     path = integration.record.finish(method.max_steps)

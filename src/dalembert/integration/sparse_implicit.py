@@ -61,7 +61,7 @@ class SparseImplicit:
         of_real, of_pair = self._solver(h / real), self._solver(h / pair.conjugate())
         if of_real is None or of_pair is None or not self._iterate(y, t, h, values, (of_real, of_pair)):
             return np.full_like(y, np.nan)
-        self._estimate(y, t, h, of_real)
+        self._estimate(h, of_real)
         return y + self.z[-1]
 
     def _iterate(self, y: Floats, t: float, h: float, values: Any, solve: Any) -> bool:
@@ -98,12 +98,9 @@ class SparseImplicit:
             before = size
         return False
 
-    def _estimate(self, y: Floats, t: float, h: float, solve: Solve) -> None:
+    def _estimate(self, h: float, solve: Solve) -> None:
         """Store the error estimate as in ``collocation_step``."""
-        slopes, change = self.steps.slopes, self.method.error_weights @ self.z / h
-        # filtered a second time, as RADAU5 does at its start: otherwise stiff components dominate the estimate
-        first = solve(slopes[0] + change)
-        slopes[-1] = solve(self.steps.slope(y + first, t) + change) / h
+        self.steps.slopes[-1] = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h) / h
 
     def _linearise(self, y: Floats, t: float) -> None:
         """Compute the derivatives of forces and constraints at the start of a step."""

@@ -180,7 +180,8 @@ class SparseSteps:
         """Take steps from a state to a time; ``slopes[0]`` is that of the start of each step when it is returned."""
         self._taken, functions = 0, self.dynamics.time_functions
         sampled = None if functions is None else lambda at: functions(at, self.numbers)
-        for segment in segments(sampled, t, end, events_of(self.dynamics.signals, t, end)):
+        events = events_of(self.dynamics.signals, t, end)
+        for segment in segments(sampled, t, end, events, is_implicit=self._implicit is not None):
             for step in self._steps_within(y, segment):
                 yield step
                 y = step.state

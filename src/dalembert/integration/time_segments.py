@@ -4,7 +4,8 @@
 An integrator evaluates a function of time only at the nodes of its steps. While nothing changes, the steps grow and may
 miss a short pulse; a jump at the end of a step is missed in any case, since the states on both sides are smooth. The
 functions are therefore sampled over the whole span, and the span is divided into segments: integration ends at each
-jump, and takes short steps where a function begins to change after having been constant.
+jump, and takes short steps where a function begins to change after having been constant. For an implicit method, steps
+are also no longer than the functions take to change.
 
 Exactly at a jump, a function may have a value that it has on neither side, as ``Heaviside(0)`` = 1/2. No motion has the
 state that belongs to it, so that such times are replaced by ones just before or after them.
@@ -19,6 +20,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
+from dalembert.integration.function_scales import step_bounds
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
@@ -74,15 +76,21 @@ class TimeSegment(NamedTuple):
 
 
 def segments_of(
-    dynamics: Dynamics, p: Any, t0: float, t1: float, known: Sequence[tuple[float, float]] = ()
+    dynamics: Dynamics,
+    p: Any,
+    t0: float,
+    t1: float,
+    known: Sequence[tuple[float, float]] = (),
+    *,
+    is_implicit: bool = False,
 ) -> list[TimeSegment]:
     """Return the segments of a span for the explicit functions of time of a system, and for known jumps."""
     native = dynamics.machine_code
     functions = None if native is None else native.time_functions
     if functions is None and not known and (native is None or not native.signals):
         return [TimeSegment(t0, t1)]
-    events = [*signal_events(dynamics, t0, t1), *known]
-    return segments(None if functions is None else lambda t: functions(t, p), t0, t1, events)
+    sampled = None if functions is None else lambda t: functions(t, p)
+    return segments(sampled, t0, t1, [*signal_events(dynamics, t0, t1), *known], is_implicit=is_implicit)
 
 
 def jumps_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -188,11 +196,17 @@ def with_stops(found: list[TimeSegment], stops: Sequence[float]) -> list[TimeSeg
 
 
 def segments(
-    functions: Callable[[Floats], Floats] | None, t0: float, t1: float, known: Sequence[tuple[float, float]] = ()
+    functions: Callable[[Floats], Floats] | None,
+    t0: float,
+    t1: float,
+    known: Sequence[tuple[float, float]] = (),
+    *,
+    is_implicit: bool = False,
 ) -> list[TimeSegment]:
     """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
 
-    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes.
+    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
+    an implicit method are bounded wherever the functions change.
     """
     if functions is None:
         return _divide(t0, t1, [*known], [])
@@ -201,10 +215,30 @@ def segments(
     spread = np.ptp(values, axis=0)
     changing = spread > 0
     scaled = values[:, changing] / spread[changing]
-    jumps = _jumps(lambda at: functions(at)[:, changing] / spread[changing], t, scaled)
-    near = 3 * (t1 - t0) / CELLS  # a jump is an event already, and no onset as well
+
+    def in_ranges(at: Floats) -> Floats:
+        return functions(at)[:, changing] / spread[changing]
+
+    jumps, cell = _jumps(in_ranges, t, scaled), (t1 - t0) / CELLS
+    near = 3 * cell  # a jump is an event already, and no onset as well
     onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
-    return _divide(t0, t1, [*known, *jumps], onsets)
+    bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
+    if is_implicit:
+        bounds = step_bounds(_without_jumps(in_ranges, t, scaled, jumps))
+        bounded += [TimeSegment(float(t[first]), float(t[last]), most * cell) for first, last, most in bounds]
+    return _divide(t0, t1, [*known, *jumps], bounded)
+
+
+def _without_jumps(
+    functions: Callable[[Floats], Floats], t: Floats, values: Floats, jumps: list[tuple[float, float]]
+) -> Floats:
+    """Return the values at samples, less all jumps before them."""
+    if not jumps:
+        return values
+    before, after = np.array(jumps).T
+    change = np.nan_to_num(functions(after)) - np.nan_to_num(functions(before))
+    total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(change, axis=0)])
+    return values - total[np.searchsorted(after, t, side="right")]
 
 
 def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:
@@ -261,17 +295,17 @@ def _merged(jumps: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return found
 
 
-def _divide(t0: float, t1: float, jumps: list[tuple[float, float]], onsets: list[float]) -> list[TimeSegment]:
-    """Divide a span at jumps and onsets, with bounded steps after each onset."""
-    cell = (t1 - t0) / CELLS
-    short = [(start, min(start + ONSET_CELLS * cell, t1)) for start in onsets]
-    ends = {t0: t0} | {x: x for span in short for x in span} | {a: b for a, b in _merged(jumps) if b <= t1}
+def _divide(
+    t0: float, t1: float, jumps: list[tuple[float, float]], bounded: Sequence[TimeSegment]
+) -> list[TimeSegment]:
+    """Divide a span at jumps and at the ends of segments with bounded steps, which may overlap."""
+    ends = {t0: t0} | {x: x for part in bounded for x in part[:2]} | {a: b for a, b in _merged(jumps) if b <= t1}
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
     found: list[TimeSegment] = []
     for here, end in zip(starts, [*starts[1:], t1], strict=True):
         start = ends[here]
         if start < end or start == end == t1:  # a jump at the last time is crossed as well
-            bounded = any(a <= start < b for a, b in short)
-            found.append(TimeSegment(start, end, ONSET_STEP * cell if bounded else np.inf))
+            bounds = [part.max_step for part in bounded if part.start <= start < part.end]
+            found.append(TimeSegment(start, end, min(bounds, default=np.inf)))
     return found

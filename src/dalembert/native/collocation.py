@@ -14,6 +14,9 @@ from dalembert.native.tableau import Factors
 
 STAGES = 3
 
+MOST_ATOL_RATIO = 100.0
+"""Largest ratio of the absolute tolerance of the error estimate to that of the motion, reached at rtol = 1e-9."""
+
 
 @dataclass(frozen=True, eq=False)
 class Collocation:
@@ -91,7 +94,8 @@ class Collocation:
         """Return the tolerances of the error estimate for those that are asked of the motion.
 
         The estimate is of lower order than the method, and by far too large: as in RADAU5, the relative tolerance of a
-        step is 0.1 rtol^(2/3), and the absolute one in proportion.
+        step is 0.1 rtol^(2/3), and the absolute one in proportion. The proportion is bounded, other than in RADAU5: it
+        grows as ``rtol`` becomes smaller, and with it would the errors of a motion that begins at rest.
         """
         own = 0.1 * rtol ** (2 / 3)
-        return own, atol * (own / rtol)
+        return own, atol * min(own / rtol, MOST_ATOL_RATIO)
