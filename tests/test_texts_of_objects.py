@@ -155,6 +155,7 @@ OBJECTS = {
     "Transmission('belt', ": lambda: da.Transmission("belt", PIN, da.Prismatic("slide", O2, BAR), coefficients=(0, 2)),
     "<JointMotion of pin>": lambda: da.JointMotion({"pin": 0.1}, {"pin": 0}, {}),
     "Assembly without changes": lambda: MECHANISM.assemble(),
+    "ContactMode(closed=('floor',), sticking=(), sliding={})": lambda: da.ContactMode("floor"),
     "Gravity((0, -9.81))": lambda: da.Gravity((0, -9.81)),
     "Force(bar.at(0.5, 0), (1, 0))": lambda: da.Force(BAR.at(0.5, 0), (1, 0)),
     "Torque(bar.at(0, 0), 2)": lambda: da.Torque(BAR, 2),

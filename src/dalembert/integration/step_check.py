@@ -13,7 +13,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.terms import Terms
-from dalembert.violation import own_size
+from dalembert.violation import own_size, violated
 
 NOT_REACHED = 1e-3
 """Residual, relative to the terms of its constraint, of a state that projection has not led to the constraint. Where
@@ -38,7 +38,8 @@ def terms_of_states(dynamics: Dynamics, y: Floats, t: Floats, p: Floats) -> Term
 
 def off_constraints(terms: Terms, q: Floats) -> NDArray[np.bool_]:
     """Return the constraints (k, m) at position level that projection has not reached at states q (k, n)."""
-    return np.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q)
+    far = np.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q)
+    return far & violated(terms.position, terms.A, q)  # where all terms vanish, a residual is rounding
 
 
 def first_unreached(dynamics: Dynamics, q: Floats, qd: Floats, t: Floats, p: Any) -> tuple[int, str] | None:

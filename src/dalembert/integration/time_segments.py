@@ -223,7 +223,7 @@ def segments(
     near = 3 * cell  # a jump is an event already, and no onset as well
     onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
     bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
-    if is_implicit:
+    if is_implicit and changing.any():
         bounds = step_bounds(_without_jumps(in_ranges, t, scaled, jumps))
         bounded += [TimeSegment(float(t[first]), float(t[last]), most * cell) for first, last, most in bounds]
     return _divide(t0, t1, [*known, *jumps], bounded)

@@ -55,10 +55,8 @@ def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
     """
     if isinstance(given, Mapping):
         return list(given.items())
-    if isinstance(given, tuple) and (fields := getattr(given, "_fields", None)):
-        return list(zip(fields, given, strict=True))
-    if isinstance(given, np.void) and given.dtype.names:
-        return [(name, given[name]) for name in given.dtype.names]
+    if (named := _record(given)) is not None:
+        return named
     package, kind = type(given).__module__.partition(".")[0], type(given).__name__
     labels: list[Any] = []
     values: list[Any] = []
@@ -72,6 +70,16 @@ def _labelled(given: Any) -> list[tuple[Any, Any]] | None:
             labels = list(given[axes[0]].values)
             values = [given.isel({axes[0]: i}).values for i in range(len(labels))]
     return None if labels == list(range(len(labels))) else list(zip(labels, values, strict=True))
+
+
+def _record(given: Any) -> list[tuple[Any, Any]] | None:
+    """Return the entries of a named tuple or of a structured scalar of NumPy; None if it is neither."""
+    if isinstance(given, tuple):
+        fields = getattr(given, "_fields", None)  # pyright: ignore[reportUnknownArgumentType]
+        return None if fields is None else list(zip(fields, given, strict=True))  # pyright: ignore
+    if isinstance(given, np.void) and given.dtype.names:
+        return [(name, given[name]) for name in given.dtype.names]
+    return None
 
 
 def name_problems(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:
