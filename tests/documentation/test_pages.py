@@ -43,7 +43,7 @@ def test_the_home_page_has_a_place_for_the_pendulum() -> None:
 
 @pytest.mark.slow
 def test_the_pendulum_is_written_under_the_name_that_the_page_shows(tmp_path: Path) -> None:
-    assert f'src="assets/{write_pendulum(tmp_path).name}"' in pendulum_element()
+    assert f'src="assets/{write_pendulum(tmp_path).name}#compact"' in pendulum_element()
 
 
 def test_every_chapter_has_a_function_that_draws_its_figure() -> None:

@@ -32,7 +32,7 @@ INVARIANT = 1e-6
 """Largest relative part of the rates of internal motions that leaves the requirements: near a singular position the
 linearisation is not meaningful."""
 
-MOST_STALLED_STEPS = 6
+MOST_STEPS_WITHOUT_PROGRESS = 6
 """Steps without progress after which a search is abandoned: programs of high relative degree are long."""
 
 SAME_PLACE = 1e-6
@@ -64,7 +64,7 @@ class Internal(NamedTuple):
 
 def dimension(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> int | None:
     """Return the dimension of the internal dynamics at a state near the given one that meets the requirements."""
-    met = root(lambda y: loop.residuals(y, t, p), y, most_stalled=MOST_STALLED_STEPS)
+    met = root(lambda y: loop.residuals(y, t, p), y, most_stalled=MOST_STEPS_WITHOUT_PROGRESS)
     across = loop.residuals(y if met is None else met.x, t, p)[1]
     return _tangent(across).shape[1] if np.isfinite(across).all() else None
 
@@ -121,7 +121,7 @@ def _steady(loop: ClosedLoop, start: Floats, t: float, p: Floats, moving: NDArra
         slopes = np.vstack([near.across, near.slopes])
         return np.concatenate([near.residuals, near.acceleration]), slopes[:, unknown]
 
-    found = root(equations, start[unknown], most_stalled=MOST_STALLED_STEPS)
+    found = root(equations, start[unknown], most_stalled=MOST_STEPS_WITHOUT_PROGRESS)
     return None if found is None else state(found.x)
 
 

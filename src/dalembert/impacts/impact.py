@@ -35,7 +35,7 @@ ROUNDED_SLIP = 1e-12
 HELD = 1e-12
 """Mobility of a contact within the equations, relative to that without them, that is rounding."""
 
-STRAIGHT = 1e-12
+STRAIGHT_SLIP = 1e-12
 """Change of the direction of a slip during an impact, relative to that of the slip, that is rounding."""
 
 
@@ -245,7 +245,7 @@ def _line_of_slip(name: str, slip: Floats, rows: Floats, mobility: Floats, norma
     aside = own @ along - (along @ own @ along) * along
     driven = rows @ mobility @ normals.T
     turns = np.linalg.norm(aside) if speed > 0 else 0.0
-    if max(turns, np.abs(driven).max()) > STRAIGHT * np.linalg.norm(own):
+    if max(turns, np.abs(driven).max()) > STRAIGHT_SLIP * np.linalg.norm(own):
         raise ConstraintError(
             f"the slip of a contact must keep its direction during an impact; that of `{name}` turns. Model "
             f"the motion in a plane, or leave out friction."

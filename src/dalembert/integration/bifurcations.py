@@ -22,7 +22,7 @@ from dalembert.integration.path import Path
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.step_monitor import DoubtfulStep, orientation_changes
 
-PARTS = 33
+ORIENTATION_SAMPLES = 33
 """Samples of the orientation within a step, and within each interval in which it changes."""
 
 REFINEMENTS = 4
@@ -102,9 +102,13 @@ def _within_step(steps: NativeSteps, step: DoubtfulStep) -> list[float]:
 
     def changes(first: float, last: float) -> list[tuple[float, float]]:
         """Return the intervals in which the orientation changes."""
-        times = np.linspace(first, last, PARTS)
+        times = np.linspace(first, last, ORIENTATION_SAMPLES)
         states, *_ = steps.engine.sample(
-            np.full(PARTS, step.start), np.tile(step.y, (PARTS, 1)), times, steps.p, settings
+            np.full(ORIENTATION_SAMPLES, step.start),
+            np.tile(step.y, (ORIENTATION_SAMPLES, 1)),
+            times,
+            steps.p,
+            settings,
         )
         if not np.isfinite(states).all():
             return [(first, last)]  # the equations break down inside: the whole interval counts

@@ -26,10 +26,10 @@ from dalembert.model.symbols import multiplier
 from dalembert.model.system import System
 from dalembert.stick_slip.phases import Phase
 
-SUDDEN = 1e-12
+SUDDEN_SLIP = 1e-12
 """Change of a sliding velocity or a gap between neighbouring times, relative to its terms, that may be a jump."""
 
-STILL = 1e-10
+SAME_SLIP = 1e-10
 """Change of a sliding velocity, relative to the velocities, that is rounding and drift."""
 
 PRESSED = 1e-12
@@ -61,12 +61,12 @@ def is_interrupted(phase: Phase, y: Floats, before: float, after: float) -> bool
     largest = np.abs(y).max(initial=0.0)
     for contact in phase.directions:
         change, scale = _slip_change(phase, contact, (y, before), (y, after))
-        if change > SUDDEN * scale:
+        if change > SUDDEN_SLIP * scale:
             return True
     gaps = [k for k, guard in enumerate(phase.guards) if guard.kind == "gap"]
     reactions = np.zeros(len(phase.mode.dynamics.constraints))
     was, is_ = (phase.guard_values(t, y, reactions)[gaps] if gaps else np.zeros(0) for t in (before, after))
-    return bool((np.abs(is_ - was) > SUDDEN * (np.abs(was) + largest)).any())
+    return bool((np.abs(is_ - was) > SUDDEN_SLIP * (np.abs(was) + largest)).any())
 
 
 def _slip_change(phase: Phase, contact: Contact, *states: tuple[Floats, float]) -> tuple[float, float]:
@@ -84,7 +84,7 @@ def still_at_rest(phase: Phase, before: tuple[Floats, float], after: tuple[Float
     found: list[Contact] = []
     for contact in (*phase.mode.sticking, *kept):
         change, size = _slip_change(phase, contact, before, after)
-        if change <= STILL * size:
+        if change <= SAME_SLIP * size:
             found.append(contact)
     return found
 
