@@ -20,7 +20,8 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
-from dalembert.integration.step_check import off_constraints, projects_fixed_steps, terms_of_states
+from dalembert.integration.start_states import terms_of_states
+from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
 from dalembert.native.batch import MotionBatch
 from dalembert.native.gpu import GpuMotionBatch

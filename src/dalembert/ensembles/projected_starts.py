@@ -12,8 +12,7 @@ from dalembert.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
-from dalembert.integration.start_states import first_correction, inexact_rows
-from dalembert.integration.step_check import terms_of_states
+from dalembert.integration.start_states import first_correction, inexact_rows, terms_of_states
 from dalembert.levels import STATE_LEVELS
 from dalembert.terms import Terms
 from dalembert.tolerances import EXACT

@@ -39,6 +39,16 @@ def terms_at(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> Terms:
     return compiled_terms(dynamics, q, qd, t, p)
 
 
+def terms_of_states(dynamics: Dynamics, y: Floats, t: Floats, p: Floats) -> Terms:
+    """Return the terms at states y (k, 2n) with times (k,) and parameters p (k, ·), each with a leading axis k."""
+    native, n = dynamics.machine_code, len(dynamics.coordinates)
+    with np.errstate(all="ignore"):  # states that are not finite are found by other checks
+        if native is not None:
+            return Terms(*native.terms_of_many(y, t, p))
+        found = [terms_at(dynamics, a[:n], a[n:], b, c) for a, b, c in zip(y, t, p, strict=True)]
+    return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
+
+
 START_NEARBY = "Start from `da.consistent_state(system, q0, qd0, ...)` instead"
 """Advice for a start that violates constraints; the command line replaces it by its own."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
-from dalembert.integration.start_states import terms_at
+from dalembert.integration.start_states import terms_of_states
 from dalembert.terms import Terms
 from dalembert.violation import own_size, violated
 
@@ -24,16 +24,6 @@ order of one."""
 def projects_fixed_steps(dynamics: Dynamics, method: Method) -> bool:
     """Return whether a run consists of fixed steps that end in a projection onto constraints at position level."""
     return method.step is not None and method.drift.projections > 0 and "position" in dynamics.levels
-
-
-def terms_of_states(dynamics: Dynamics, y: Floats, t: Floats, p: Floats) -> Terms:
-    """Return the terms at states y (k, 2n) with times (k,) and parameters p (k, ·), each with a leading axis k."""
-    native, n = dynamics.machine_code, len(dynamics.coordinates)
-    with np.errstate(all="ignore"):  # states that are not finite are found by other checks
-        if native is not None:
-            return Terms(*native.terms_of_many(y, t, p))
-        found = [terms_at(dynamics, a[:n], a[n:], b, c) for a, b, c in zip(y, t, p, strict=True)]
-    return Terms(*(np.stack(values) for values in zip(*found, strict=True)))
 
 
 def off_constraints(terms: Terms, q: Floats) -> NDArray[np.bool_]:
