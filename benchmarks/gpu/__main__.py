@@ -27,9 +27,9 @@ WRONG, FAR_OFF = 1e-9, 1e-2
 """No rate is given for a way that ends so far off the same steps, or so far off the motion."""
 
 
-def rows_of(who: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]]:
+def rows_of(program: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]]:
     """Return the output of a worker, within a time limit."""
-    command = [sys.executable, "-m", "benchmarks.gpu.worker", who, *(["rehearse"] if rehearse else [])]
+    command = [sys.executable, "-m", "benchmarks.gpu.worker", program, *(["rehearse"] if rehearse else [])]
     environment = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONUNBUFFERED": "1"}
     worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     stop = threading.Timer(seconds, worker.kill)
@@ -44,7 +44,7 @@ def rows_of(who: str, seconds: float, rehearse: bool) -> Iterator[dict[str, Any]
     stop.cancel()
     if worker.wait():
         cut = f"stopped after {seconds:.0f} s" if worker.returncode == -9 else "".join(said)[-1000:]
-        yield {"who": who, "problem": "", "members": 0, "failed": cut}
+        yield {"program": program, "problem": "", "members": 0, "failed": cut}
 
 
 def judged(row: dict[str, Any]) -> dict[str, Any]:
@@ -82,11 +82,11 @@ def about() -> dict[str, Any]:
     return {"gpu": gpu, "python": sys.version.split()[0], "versions": versions, "date": time.strftime("%Y-%m-%d")}
 
 
-def measured(who: list[str], budget: float, limit: float, rehearse: bool) -> dict[str, Any]:
+def measured(programs: list[str], budget: float, limit: float, rehearse: bool) -> dict[str, Any]:
     """Everything, each way in a process of its own, one after the other."""
     began, rows, machine = time.perf_counter(), [], about()
     print(machine, flush=True)
-    for way in who:
+    for way in programs:
         left = budget - (time.perf_counter() - began)
         if left < 15:
             print(f"{way}: no time left", flush=True)

@@ -63,7 +63,7 @@ class Problem:
 
 
 def shares(member: np.ndarray) -> np.ndarray:
-    """The golden section's multiples: evenly spread however many there are, and a member starts alike in all crowds."""
+    """Return multiples of the golden section: evenly spread, and equal for a member in ensembles of all sizes."""
     return member * ((np.sqrt(5) - 1) / 2) % 1.0
 
 

@@ -14,7 +14,7 @@ def share(row: dict[str, Any], rows: list[dict[str, Any]], of: str = LIMIT) -> f
     same = [
         other["rate"]
         for other in rows
-        if other["who"] == of and "rate" in other and _same(row, other, "problem", "members", *KIND)
+        if other["program"] == of and "rate" in other and _same(row, other, "problem", "members", *KIND)
     ]
     return row["rate"] / max(same) if same else None
 
@@ -24,7 +24,7 @@ def _same(one: dict[str, Any], other: dict[str, Any], *keys: str) -> bool:
 
 
 def line(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
-    begin = f"{row['problem']:16s} {row['who']:15s} {row['members']:8d}"
+    begin = f"{row['problem']:16s} {row['program']:15s} {row['members']:8d}"
     if "failed" in row:
         return f"{begin}  failed: {row['failed']}"
     return f"{begin}  {'  '.join(_cells(row, rows))}"
@@ -46,20 +46,22 @@ def fastest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of the rows that differ in nothing but the choice of blocks, the fastest."""
     kept: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
-        kind = row.get("detail") if row["who"] == "dalembert" else None
-        key = (row["problem"], row["who"], row["members"], kind, *(row.get(k, False) for k in KIND))
+        kind = row.get("detail") if row["program"] == "dalembert" else None
+        key = (row["problem"], row["program"], row["members"], kind, *(row.get(k, False) for k in KIND))
         if "rate" in row and (key not in kept or row["rate"] > kept[key]["rate"]):
             kept[key] = row
     return list(kept.values())
 
 
 def markdown(outputs: dict[str, Any]) -> str:
-    """The largest common crowd of every way, then how the rate of two of them grows with the crowd."""
+    """Return the largest ensemble that every program ran, then the growth of two rates with the size."""
     rows = fastest(outputs["rows"])
     versions = ", ".join(f"{name} {version}" for name, version in outputs["versions"].items())
     head = f"Measured {outputs['date']} on {outputs['gpu']}, Python {outputs['python']}, {versions}."
     parts = [head, _main_table(rows), _growth(rows)]
-    failed = [f"- {r['problem']} {r['who']} {r['members']}: {r['failed']}" for r in outputs["rows"] if "failed" in r]
+    failed = [
+        f"- {r['problem']} {r['program']} {r['members']}: {r['failed']}" for r in outputs["rows"] if "failed" in r
+    ]
     if failed:
         parts.append("Not measured:\n\n" + "\n".join(failed))
     return "\n\n".join(part for part in parts if part)
@@ -73,19 +75,21 @@ def _main_table(rows: list[dict[str, Any]]) -> str:
         "|---|---|--:|---|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
-        usual = [r["members"] for r in rows if _same(r, row, "problem", "who") and r["members"] <= 2**20]
+        usual = [r["members"] for r in rows if _same(r, row, "problem", "program") and r["members"] <= 2**20]
         if row["members"] == max(usual, default=0):
-            cells = [row["problem"], row["who"], f"{row['members']:,}".replace(",", " "), *_cells(row, rows)]
+            cells = [row["problem"], row["program"], f"{row['members']:,}".replace(",", " "), *_cells(row, rows)]
             lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def _growth(rows: list[dict[str, Any]]) -> str:
-    ways = [who for who in (LIMIT, "dalembert") if any(row["who"] == who for row in rows)]
-    kept = [r for r in rows if r["problem"] == "double pendulum" and not any(map(r.get, KIND)) and r["who"] in ways]
+    ways = [name for name in (LIMIT, "dalembert") if any(row["program"] == name for row in rows)]
+    kept = [r for r in rows if r["problem"] == "double pendulum" and not any(map(r.get, KIND)) and r["program"] in ways]
     lines = ["| double pendulums | " + " | ".join(ways) + " |", "|--:|" + "--:|" * len(ways)]
     for members in sorted({row["members"] for row in kept}):
-        best = [max((r["rate"] for r in kept if r["who"] == w and r["members"] == members), default=None) for w in ways]
+        best = [
+            max((r["rate"] for r in kept if r["program"] == w and r["members"] == members), default=None) for w in ways
+        ]
         cells = ["" if rate is None else f"{rate:.2e}" for rate in best]
         lines.append(f"| {members:,}".replace(",", " ") + " | " + " | ".join(cells) + " |")
     return "\n".join(lines) if kept else ""

@@ -17,17 +17,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.gpu import cuda, mjx_model, rivals
+from benchmarks.gpu import cuda, jax_programs, mjx_model
 from benchmarks.gpu.ours import ours
 from benchmarks.gpu.problems import Problem, problems
 from benchmarks.gpu.reference import checked
 
 MARK = "ROW "
-CROWDS = (2**20, 2**17, 2**14)
+SIZES = (2**20, 2**17, 2**14)
 """The largest first: what a limit of time cuts off is least missed then."""
 LARGEST = 2**22
 SLOW_STEPS = 20
-"""Of large crowds by slow ways; the rates are per step."""
+"""Steps of large ensembles by slow programs; the rates are per step."""
 TOLERANCES = (1e-8, 1e-10)
 """Relative and absolute, of adaptive runs."""
 
@@ -51,7 +51,7 @@ def row(problem: Problem, q: Any, qd: Any, seconds: float, **more: Any) -> dict[
 
 
 def adaptive(count: int, rehearse: bool) -> bool:
-    return rehearse or count == CROWDS[0]
+    return rehearse or count == SIZES[0]
 
 
 def by_cuda(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
@@ -85,9 +85,9 @@ def by_us(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, An
             yield row(problem, found["q"], found["qd"], seconds, **values)
 
 
-def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
+def by_jax(make: Callable[[Problem], jax_programs.Run], slow: bool = False) -> Callable[..., Iterator[dict[str, Any]]]:
     def rows(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
-        if slow and count > CROWDS[-1]:
+        if slow and count > SIZES[-1]:
             problem = replace(problem, steps=SLOW_STEPS)
         q, qd = (jnp.asarray(x) for x in problem.starts(count))
         (q, qd), seconds = best(lambda run=make(problem): run(q, qd), repeats=2 if slow else 3)
@@ -97,10 +97,10 @@ def by_jax(make: Callable[[Problem], rivals.Run], slow: bool = False) -> Callabl
 
 
 def by_pallas(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
-    """The best of some blocks and warps; one choice alone for smaller crowds and the longest program."""
-    choices = ((128, 4), (256, 8), (256, 4)) if count == CROWDS[0] and problem.name != "four-bar" else ((128, 4),)
+    """The best of some blocks and warps; one choice alone for smaller ensembles and the longest program."""
+    choices = ((128, 4), (256, 8), (256, 4)) if count == SIZES[0] and problem.name != "four-bar" else ((128, 4),)
     for block, warps in choices:
-        make = lambda problem, b=block, w=warps: rivals.pallas(problem, b, w, interpret=rehearse)  # noqa: E731
+        make = lambda problem, b=block, w=warps: jax_programs.pallas(problem, b, w, interpret=rehearse)  # noqa: E731
         for found in by_jax(make)(problem, count, rehearse):
             yield {**found, "detail": f"blocks of {block}, {warps} warps"}
 
@@ -110,7 +110,7 @@ def by_mjx(bits: int) -> Callable[..., Iterator[dict[str, Any]]]:
         if problem.name == "rolling disc":
             return
         jax.config.update("jax_enable_x64", bits == 64)
-        if count > CROWDS[-1]:
+        if count > SIZES[-1]:
             problem = replace(problem, steps=SLOW_STEPS)
         joints = mjx_model.to_joints(problem, *problem.starts(count))
         joints = [jnp.asarray(x, f"float{bits}") for x in joints]
@@ -123,39 +123,39 @@ def by_mjx(bits: int) -> Callable[..., Iterator[dict[str, Any]]]:
 WAYS: dict[str, Callable[..., Iterator[dict[str, Any]]]] = {
     "CUDA by hand": by_cuda,
     "dalembert": by_us,
-    "textbook, vmap": by_jax(rivals.textbook, slow=True),
-    "XLA": by_jax(rivals.xla),
+    "textbook, vmap": by_jax(jax_programs.textbook, slow=True),
+    "XLA": by_jax(jax_programs.xla),
     "Pallas": by_pallas,
     "MJX, float32": by_mjx(32),
     "MJX, float64": by_mjx(64),
 }
 
 
-def crowds(who: str, problem: Problem) -> tuple[int, ...]:
+def sizes_for(program: str, problem: Problem) -> tuple[int, ...]:
     """JAX compiles anew for each size, which takes long: not all of them for all."""
     pendulum = problem.name == "double pendulum"
-    if who in ("CUDA by hand", "dalembert"):
-        return (*CROWDS, LARGEST) if pendulum else CROWDS
-    if who.startswith("MJX"):
-        return CROWDS[0], CROWDS[-1]
-    return CROWDS if pendulum else CROWDS[:1]
+    if program in ("CUDA by hand", "dalembert"):
+        return (*SIZES, LARGEST) if pendulum else SIZES
+    if program.startswith("MJX"):
+        return SIZES[0], SIZES[-1]
+    return SIZES if pendulum else SIZES[:1]
 
 
-def tell(**values: Any) -> None:
+def print_row(**values: Any) -> None:
     print(MARK + json.dumps(values), flush=True)
 
 
-def main(who: str, rehearse: bool) -> None:
+def main(program: str, rehearse: bool) -> None:
     for problem in problems():
-        sizes = (256,) if rehearse else crowds(who, problem)
+        sizes = (256,) if rehearse else sizes_for(program, problem)
         problem = replace(problem, steps=20) if rehearse else problem
         for count in sizes:
             try:
-                for found in WAYS[who](problem, count, rehearse):
-                    tell(who=who, **found)
+                for found in WAYS[program](problem, count, rehearse):
+                    print_row(program=program, **found)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
-                tell(who=who, problem=problem.name, members=count, failed=reason[:500])
+                print_row(program=program, problem=problem.name, members=count, failed=reason[:500])
 
 
 if __name__ == "__main__":

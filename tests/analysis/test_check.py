@@ -71,8 +71,8 @@ def test_lemos_example_2_is_well_posed_though_indefinite() -> None:
 
 
 def test_weber_changes_sign_at_the_critical_radius() -> None:
-    told = str(da.check(da.gallery.case("weber").system))
-    assert "It changes its sign where r = k/(c**2*m)." in told
+    report = str(da.check(da.gallery.case("weber").system))
+    assert "It changes its sign where r = k/(c**2*m)." in report
 
 
 def test_hidden_constraints_are_followed_to_the_end() -> None:
@@ -97,7 +97,7 @@ def test_demand_without_a_way_out() -> None:
         da.reduce(system)
 
 
-def test_conflicts_are_told_apart_by_level() -> None:
+def test_conflicts_are_distinguished_by_level() -> None:
     def levels(*rows: da.Constraint) -> list[str]:
         system = da.System((x, y), sp.eye(2), (0, 0), rows)
         return [conflict.level for conflict in da.check(system, (1, 0), (0, 1)).conflicts]
@@ -183,8 +183,8 @@ def test_definite_factors_do_not_change_sign() -> None:
     m = da.parameters("m")
     L = m * ((sp.cos(x) * x.diff(da.t) + sp.cos(y) * y.diff(da.t)) ** 2) / 2
     L += m * (sp.sin(x) * x.diff(da.t) + sp.sin(y) * y.diff(da.t)) ** 2 / 2
-    told = str(da.check(da.System.from_lagrangian(L, (x, y))))
-    assert "It is singular where" in told and "changes its sign" not in told
+    report = str(da.check(da.System.from_lagrangian(L, (x, y))))
+    assert "It is singular where" in report and "changes its sign" not in report
 
 
 def test_kinks_are_no_obstacle() -> None:
@@ -195,17 +195,17 @@ def test_kinks_are_no_obstacle() -> None:
 def test_remedy_for_a_violation_says_if_there_is_none() -> None:
     """A nearby state is recommended only where there is one."""
 
-    def told(*rows: sp.Expr, q: tuple = (1, 0), qd: tuple = (0, 0)) -> str:
+    def report(*rows: sp.Expr, q: tuple = (1, 0), qd: tuple = (0, 0)) -> str:
         named = [da.Constraint(row, name=name) for row, name in zip(rows, "ab", strict=False)]
         verdict = da.check(da.System((x, y), sp.eye(2), (0, 0), named), q, qd)
         return next(f.message for f in verdict.findings if f.about == "state")
 
     circle = x**2 + y**2 - 1
-    assert told(circle, q=(1.1, 0)).endswith("at `q`; see `da.consistent_state`.")
-    assert told(circle, circle - 3).endswith("at `q`; it cannot be satisfied together with `a`.")
-    assert told(circle + 2).endswith("at `q`; no state satisfies it.")
-    assert told(y * x.diff(da.t) - 1).endswith("at `qd`; no velocity satisfies it at this configuration: move `q`.")
-    at_rest = told(x, y * x.diff(da.t) + y.diff(da.t) ** 2 + y - 1, q=(0, 2))
+    assert report(circle, q=(1.1, 0)).endswith("at `q`; see `da.consistent_state`.")
+    assert report(circle, circle - 3).endswith("at `q`; it cannot be satisfied together with `a`.")
+    assert report(circle + 2).endswith("at `q`; no state satisfies it.")
+    assert report(y * x.diff(da.t) - 1).endswith("at `qd`; no velocity satisfies it at this configuration: move `q`.")
+    at_rest = report(x, y * x.diff(da.t) + y.diff(da.t) ** 2 + y - 1, q=(0, 2))
     assert at_rest.endswith("no velocity satisfies it together with `a` at this configuration: move `q`.")
 
 

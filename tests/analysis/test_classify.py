@@ -555,7 +555,7 @@ def test_what_time_switches_is_rheonomic() -> None:
         assert not row.scleronomic and row.catastatic == catastatic
 
 
-def test_small_coefficients_are_told_alike_one_by_one_and_together() -> None:
+def test_small_coefficients_are_judged_alike_one_by_one_and_together() -> None:
     found = classified((x, y, z), xd + sp.Rational(1, 10**25) * y * zd)
     assert found.constraints[0].holonomic is False
     assert found.derived_flag == (1, 0) and found.degrees_of_freedom.position == 3 and not found.numerical

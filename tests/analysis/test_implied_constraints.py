@@ -44,8 +44,8 @@ def test_velocities_that_imply_a_position() -> None:
 def test_implied_position_at_a_state(q: tuple, qd: tuple, misses: str) -> None:
     verdict = da.check(system(x, xd - y), q, qd)
     assert verdict.hidden_constraints == (y,) and verdict.conflicts == ()
-    (told,) = (f.message for f in verdict.findings if f.about == "hidden constraint")
-    assert told.endswith(misses)
+    (message,) = (f.message for f in verdict.findings if f.about == "hidden constraint")
+    assert message.endswith(misses)
 
 
 def test_what_is_implied_by_constraints_is_held_by_a_force() -> None:
@@ -89,8 +89,8 @@ def test_constraints_without_a_gradient(rows: tuple, zero_gradient: str) -> None
     verdicts = [da.check(system(*rows))]
     verdicts += [da.check(system(*rows), **state)] if not any(row == x for row in rows) else []
     for verdict in verdicts:
-        (told,) = (f.message for f in verdict.findings if f.trouble)
-        assert told.startswith(f"`{zero_gradient}` has no gradient of its own wherever it holds")
+        (message,) = (f.message for f in verdict.findings if f.trouble)
+        assert message.startswith(f"`{zero_gradient}` has no gradient of its own wherever it holds")
 
 
 def test_regular_constraints_have_a_gradient_at_any_size() -> None:

@@ -26,7 +26,7 @@ def system(*rows: Any, mass: Any = None, force: tuple = (0, 0)) -> da.System:
     return da.System(names, sp.eye(len(force)) if mass is None else mass, force, named)
 
 
-def told(verdict: da.Verdict, about: str) -> list[str]:
+def messages(verdict: da.Verdict, about: str) -> list[str]:
     return [finding.message for finding in verdict.findings if finding.about == about]
 
 
@@ -62,7 +62,9 @@ def test_a_mass_that_vanishes_where_the_constraints_hold() -> None:
 def test_a_state_at_which_a_mass_vanishes() -> None:
     """x ÿ = −y at x = 0, y = 1: there is no such acceleration. With ÿ held by a constraint there is."""
     verdict = da.check(system(mass=sp.diag(1, x), force=(0, -y)), (0, 1), (0, 0))
-    assert "No acceleration satisfies the equations of motion of `y` at this state." in told(verdict, "acceleration")
+    assert "No acceleration satisfies the equations of motion of `y` at this state." in messages(
+        verdict, "acceleration"
+    )
     assert da.check(system(x - y, mass=sp.diag(1, x), force=(0, -y - 1)), (0, 0), (0, 0)).well_posed
 
 
@@ -93,12 +95,12 @@ def test_long_equations_are_not_searched_and_that_is_said() -> None:
 def test_what_is_not_determined_is_said_beside_what_is_hidden(gauge: da.System, free: str) -> None:
     verdict = da.check(gauge)
     assert verdict.hidden_constraints
-    assert told(verdict, "acceleration")[0].startswith(f"The acceleration along {free} is not determined")
+    assert messages(verdict, "acceleration")[0].startswith(f"The acceleration along {free} is not determined")
     assert "SingularMass" not in str(verdict)
 
 
 def test_all_directions_that_are_not_determined_are_named() -> None:
-    (message,) = told(da.check(system(mass=sp.diag(0, 1, 0), force=(0, 0, 0))), "acceleration")
+    (message,) = messages(da.check(system(mass=sp.diag(0, 1, 0), force=(0, 0, 0))), "acceleration")
     assert message.startswith("The acceleration along x, z is not determined") or "along z, x" in message
 
 
@@ -148,7 +150,7 @@ def test_a_slack_chain_is_not() -> None:
 def test_the_order_of_constraints_does_not_decide_about_gradients(rows: tuple, state: tuple) -> None:
     verdict = da.check(system(*rows), *state)
     square = "a" if rows[0] != x - 1 else "b"
-    (message,) = told(verdict, "gradient")
+    (message,) = messages(verdict, "gradient")
     assert message.startswith(f"`{square}` has no gradient of its own") and not verdict.well_posed
     assert verdict.unique_multipliers == {name: name != square for name in "ab"}
 
@@ -182,7 +184,7 @@ def test_parameters_give_way_where_the_first_ones_allow_no_state() -> None:
     """x² + y² = k − 5 needs k > 5: not impossible."""
     verdict = da.check(system(x**2 + y**2 - k + 5))
     assert verdict.well_posed
-    assert "the values used are k = 5." in told(verdict, "parameters")[0]
+    assert "the values used are k = 5." in messages(verdict, "parameters")[0]
     apart = system(x**2 + y**2 - k**2, (x - 9) ** 2 + y**2 - g**2)
     assert da.check(apart).well_posed
 
@@ -199,7 +201,7 @@ def test_parameters_give_way_where_the_first_ones_allow_no_state() -> None:
 def test_conflicts_say_for_which_values_they_were_found(rows: tuple, level: str, said: str) -> None:
     verdict = da.check(system(*rows))
     assert verdict.conflicts[0].level == level
-    assert told(verdict, "conflict")[0].endswith(said) or said in told(verdict, "conflict")[0]
+    assert messages(verdict, "conflict")[0].endswith(said) or said in messages(verdict, "conflict")[0]
 
 
 def test_a_given_time_is_kept_without_a_state() -> None:
@@ -220,11 +222,11 @@ def test_a_given_time_is_kept_without_a_state() -> None:
         ((xd - da.t, x), 0, "acceleration", False),
     ],
 )
-def test_conflicts_in_time_are_told_by_level(rows: tuple, speed: float, conflict: str, soon: bool) -> None:
+def test_conflicts_in_time_are_reported_by_level(rows: tuple, speed: float, conflict: str, soon: bool) -> None:
     """At t = 0 the rows agree in all but the level named, or in all: then they part soon after."""
     verdict = da.check(system(*rows), (0, 0), (speed, 0))
     assert verdict.conflicts == ((conflict, ("a", "b")),)
-    assert ("the conflict may not be visible, but it appears soon after" in told(verdict, "conflict")[0]) == soon
+    assert ("the conflict may not be visible, but it appears soon after" in messages(verdict, "conflict")[0]) == soon
 
 
 def test_motion_prescribed_twice_alike_is_no_conflict() -> None:
@@ -246,7 +248,7 @@ def test_reduce_names_a_contradiction() -> None:
 def test_hidden_constraints_that_exclude_one_another_are_not_to_be_added() -> None:
     """ẍ = x and ẍ = 1 imply x = 1, hence ẍ = 0 = x."""
     verdict = da.check(system(xdd - x, xdd - 1))
-    assert told(verdict, "hidden constraint") == [
+    assert messages(verdict, "hidden constraint") == [
         "The equations imply `x - 1 = 0`, `x = 0`, which no motion can satisfy."
     ]
     assert "da.reduce" not in str(verdict)

@@ -91,7 +91,7 @@ def test_the_general_integrator_takes_the_same_steps_where_machine_code_declines
     assert np.isfinite(short["q"][:, :3]).all() and np.isnan(short["q"][:, 3]).all()
 
 
-class OwnCard:
+class CpuAsGpu:
     """Stands in for a GPU: the same kernel for this processor, one thread after another."""
 
     name = "this processor"
@@ -136,24 +136,24 @@ class OwnMemory:
 
 
 @pytest.fixture
-def own_card(monkeypatch):
-    """MotionBatch "on a card" that are those of this processor, in the card's arrangement of numbers."""
+def cpu_as_gpu(monkeypatch):
+    """Run the kernels of ensembles on a GPU on this processor, with numbers arranged as on a GPU."""
 
     def prepare(self, moving, tableau):
-        self.size, self.device, self._kernel = 2 * moving.n, OwnCard(moving, tableau), None
+        self.size, self.device, self._kernel = 2 * moving.n, CpuAsGpu(moving, tableau), None
 
     monkeypatch.setattr(gpu.GpuMotionBatch, "__init__", prepare)
 
 
 @pytest.mark.parametrize("step", [None, 0.01])
 @pytest.mark.parametrize("keep", ["times", "end"])
-def test_a_card_gives_the_same_numbers(own_card, step, keep):
+def test_a_card_gives_the_same_numbers(cpu_as_gpu, step, keep):
     here, there = many(step, keep=keep), many(step, keep=keep, device="gpu")
     np.testing.assert_allclose(here["q"], there["q"], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(here["qd"], there["qd"], rtol=1e-12, atol=1e-13)
 
 
-def test_what_a_card_declines_is_simulated_here(own_card):
+def test_what_a_card_declines_is_simulated_here(cpu_as_gpu):
     starts = [(0.6, -0.8), (1, 1), (1, 0)]
     found = da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 1], parameters={"g": 9.81}, device="gpu")
     assert "`rod` is violated by" in found["reason"].values[1]
@@ -237,19 +237,19 @@ def test_a_device_that_is_none():
 
 
 @pytest.fixture
-def only_quickly(monkeypatch):
-    """Whatever machine code declines is told so."""
+def compiled_only(monkeypatch):
+    """Mark members that the compiled integrator hands over, instead of integrating them."""
     nothing = np.full((4, 8), np.nan)
     monkeypatch.setattr(
         runner.EnsembleRunner, "_general", lambda self, y, p: (nothing[: len(self.times), : len(y)], "declined")
     )
 
 
-def test_more_steps_than_can_be_counted(only_quickly):
+def test_more_steps_than_can_be_counted(compiled_only):
     assert (many(1e-19, drift=None, max_steps=10)["reason"] == "declined").all()
 
 
-def test_a_contradiction_that_begins_in_the_last_step(only_quickly):
+def test_a_contradiction_that_begins_in_the_last_step(compiled_only):
     x, y = da.coordinates("x y")
     late = sp.Piecewise((0, da.t < 0.8), ((da.t - 0.8) ** 3, True))
     pair = (da.Constraint(x, name="wall"), da.Constraint(x - late, name="late"))

@@ -67,7 +67,7 @@ def test_what_a_turn_of_a_driven_slider_crank_costs(normal: str) -> None:
         np.testing.assert_allclose([spent, felt], lost, rtol=1e-6)  # of Simpson's rule across the dead centres
     else:
         np.testing.assert_allclose(spent, lost, rtol=1e-6)
-        assert abs(felt - lost) > 1e-3 * lost  # the guide feels another force than the law is told
+        assert abs(felt - lost) > 1e-3 * lost  # the guide feels another force than that of the law
 
 
 def pendulum(**law: object) -> da.System:

@@ -159,7 +159,7 @@ def test_no_constraints_at_all() -> None:
         assert point.inconsistency == 0
 
 
-def test_unique_multipliers_are_told_apart() -> None:
+def test_unique_multipliers_are_distinguished() -> None:
     """Rows 0 and 1 repeat one another, row 2 stands alone: only its multiplier is determined."""
     point = da.constrained_motion(np.eye(3), [1, 2, 3], [[1, 0, 0], [2, 0, 0], [0, 1, 0]], [0, 0, 0])
     assert list(point.unique_multipliers) == [False, False, True]

@@ -123,7 +123,7 @@ def test_several_constraints_together(seed: int) -> None:
     assert [row.holonomic for row in mixed.constraints] == [True, False]
 
 
-def test_zero_is_told_from_what_is_small() -> None:
+def test_zero_is_distinguished_from_small_numbers() -> None:
     u, v = sp.symbols("u v", positive=True)
     power = (u - v) ** 60
     assert seems_zero(sp.expand(power) - power)

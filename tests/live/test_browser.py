@@ -123,15 +123,15 @@ def test_a_narrow_page_does_not_scroll_sideways_and_all_controls_have_names(pend
     assert papers == ["rgb(251, 250, 247)", "rgb(23, 24, 26)"]
 
 
-def test_an_embedded_page_is_compact_and_tells_its_height(pendulum: Path, tmp_path: Path) -> None:
+def test_an_embedded_page_is_compact_and_sends_its_height(pendulum: Path, tmp_path: Path) -> None:
     around = tmp_path / "around.html"
     fit = "heights.push(data.dalembertHeight); frame.height = heights.at(-1);"
     script = f"addEventListener('message', ({{data}}) => {{ {fit} }})"
     frame = f'<iframe id="frame" src="{pendulum.name}#compact" width="700"></iframe>'
     around.write_text(f"<!doctype html><script>const heights = []; {script}</script>{frame}", encoding="utf-8")
-    told = "new Promise(done => { const look = () => heights.length ? done() : setTimeout(look, 20); look(); })"
+    received = "new Promise(done => { const look = () => heights.length ? done() : setTimeout(look, 20); look(); })"
     jobs = [
-        {"page": around, "expressions": [told, "heights.at(-1)", "frame.offsetHeight >= heights.at(-1)"]},
+        {"page": around, "expressions": [received, "heights.at(-1)", "frame.offsetHeight >= heights.at(-1)"]},
         {"page": pendulum, "width": 700, "expressions": [ENDED, "document.documentElement.offsetHeight"]},
     ]
     embedded, whole = visits(jobs, tmp_path)

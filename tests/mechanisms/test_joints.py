@@ -254,7 +254,7 @@ def test_joint(make, free):
     assert all(reaction.unique.all() for reaction in mechanism.reactions(run).values())
 
 
-def test_a_driven_crank_turns_as_told_and_takes_the_torque_it_needs():
+def test_a_driven_crank_turns_as_prescribed_and_takes_the_torque_it_needs():
     """In the plane and in space: torque of the drive = rate of angular momentum + moment of the weight."""
     angle = sp.sin(2 * da.t)
     for body, point, axis, gravity in (
@@ -295,7 +295,7 @@ def test_a_driven_slide():
 
 
 def test_a_telescopic_rod():
-    """A rod whose length is told: r̈ − rθ̇² along it, angular momentum kept across it."""
+    """A rod whose length is prescribed: r̈ − rθ̇² along it, angular momentum kept across it."""
     bob = da.Particle("b", 3, (1, 0), velocity=(0.5, 2))
     joint = da.Rod("rod", da.ground.at(0, 0), bob, length=1 + da.t / 2)
     mechanism = da.Mechanism(bob, joint)

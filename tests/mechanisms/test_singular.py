@@ -33,7 +33,7 @@ def test_the_motion_goes_straight_through(rate):
     np.testing.assert_allclose(run.q, exact(rate, times), atol=1e-6)
 
 
-def test_what_happens_within_is_told_too():
+def test_crossings_between_outputs_are_reported_too():
     """Outputs while crossing a singular position: states as exact as elsewhere; the run says where it was."""
     system, times = parallelogram(), np.linspace(0, 3, 7)
     run = da.simulate(system, (0, 1, 1, 1), (1, 0, 1, 0), times)

@@ -45,10 +45,10 @@ def test_the_same_friction_in_polar_coordinates() -> None:
     """The law of a Cartesian particle on a circle, against velocity and normal force given for (r, θ)."""
     circle = da.Constraint(x**2 + y**2 - 4, name="circle", nonideal=da.Coulomb(0.3))
     cartesian = da.System((x, y), 2 * sp.eye(2), (0, -20), circle)
-    told = da.Coulomb(0.3, velocity=r * theta.diff(da.t), normal_force=da.multiplier("circle"))
+    law = da.Coulomb(0.3, velocity=r * theta.diff(da.t), normal_force=da.multiplier("circle"))
     kinetic = r.diff(da.t) ** 2 + r**2 * theta.diff(da.t) ** 2
     polar = da.System.from_lagrangian(
-        kinetic - 20 * r * sp.sin(theta), (r, theta), constraints=da.Constraint(r - 2, name="circle", nonideal=told)
+        kinetic - 20 * r * sp.sin(theta), (r, theta), constraints=da.Constraint(r - 2, name="circle", nonideal=law)
     )
     angle, rate = 0.7, -1.3
     c, s = np.cos(angle), np.sin(angle)
@@ -216,7 +216,7 @@ def test_a_normal_force_that_redundancy_leaves_open_is_refused_along_a_motion() 
         da.simulate(double_rod(da.Coulomb(0.1), twice="sphere"), *ON_THE_PLANE.values(), (0, 0.1))
 
 
-def told(**arguments: object) -> da.System:
+def rough(**arguments: object) -> da.System:
     return bead(da.Coulomb(0.2, **arguments))
 
 
@@ -236,18 +236,18 @@ MESSAGES = {
     r"law Coulomb must be given its `velocity`, `normal_force`, or be the law of a constraint": lambda: bead(
         nonideal=da.Coulomb(1)
     ),
-    r"the `velocity` of the nonideal law Coulomb of `wire` must be linear.*`x'\*\*2` is not": lambda: told(
+    r"the `velocity` of the nonideal law Coulomb of `wire` must be linear.*`x'\*\*2` is not": lambda: rough(
         velocity=xd**2
     ),
-    r"the `velocity` of the nonideal law Coulomb of `wire` must be linear.*`x` is not": lambda: told(velocity=x),
-    r"`velocity` must be an expression, or a sequence of them; got \(\)": lambda: told(velocity=()),
-    r"`normal` must be \"ideal\" or \"actual\"; got 'real'": lambda: told(normal="real"),
+    r"the `velocity` of the nonideal law Coulomb of `wire` must be linear.*`x` is not": lambda: rough(velocity=x),
+    r"`velocity` must be an expression, or a sequence of them; got \(\)": lambda: rough(velocity=()),
+    r"`normal` must be \"ideal\" or \"actual\"; got 'real'": lambda: rough(normal="real"),
     r"`speed` must be positive, the speed scale on which friction falls; got 0": lambda: da.Stribeck(0.2, 0.4, 0),
-    r"`smoothing` must be a positive width, or None for no smoothing; got 0": lambda: told(smoothing=0),
-    r"the `normal_force` of the nonideal law Coulomb of `wire` must be linear in `da.multiplier`s": lambda: told(
+    r"`smoothing` must be a positive width, or None for no smoothing; got 0": lambda: rough(smoothing=0),
+    r"the `normal_force` of the nonideal law Coulomb of `wire` must be linear in `da.multiplier`s": lambda: rough(
         normal="actual", normal_force=da.multiplier("wire") ** 2
     ),
-    r"`da.multiplier` must name only constraints of the model; `wier` is unknown. Did you mean `wire`": lambda: told(
+    r"`da.multiplier` must name only constraints of the model; `wier` is unknown. Did you mean `wire`": lambda: rough(
         normal_force=da.multiplier("wier")
     ),
     r"`applied_force` must not contain `da.multiplier`": lambda: bead(applied_force=(da.multiplier("wire"), 0)),

@@ -229,7 +229,7 @@ def test_drift_without_projection_is_that_of_diffrax(drift: da.Baumgarte | None)
     np.testing.assert_allclose(runs[0].violation, runs[1].violation, atol=1e-9)
 
 
-def test_energy_is_told() -> None:
+def test_energy_is_reported() -> None:
     system = da.System.from_lagrangian(xd**2 / 2 + yd**2 / 2 - y, (x, y), constraints=da.Constraint(x**2 + y**2 - 1))
     run = da.simulate(system, (1, 0), (0, 0), np.linspace(0, 5, 7))
     assert run.statistics["program"] == "machine code"
@@ -285,7 +285,7 @@ def test_a_symmetric_start_at_rest_does_not_fool_the_step_control() -> None:
 
 
 def test_leaving_the_domain_of_the_equations_ends_in_words() -> None:
-    """Steps that meet a root of a negative number are shortened, and the end is told as the general integrator does."""
+    """Steps that meet a root of a negative number are shortened, and the error is that of the general integrator."""
     system = da.System((x,), [[1]], (-1 / sp.sqrt(x),))
     with pytest.raises(da.SimulationError, match="ended at t ="):
         da.simulate(system, (1,), (0,), (0, 5))

@@ -41,18 +41,18 @@ def test_machine_code_declines_no_member(problem):
         assert many.attrs["handed_over"] == 0
 
 
-@pytest.mark.parametrize(("off", "told"), [(0.0, True), (1e-8, False)])
-def test_no_rate_is_told_of_a_way_that_takes_other_steps(off, told):
+@pytest.mark.parametrize(("off", "measured"), [(0.0, True), (1e-8, False)])
+def test_no_rate_is_reported_for_a_program_that_takes_other_steps(off, measured):
     end = reference.same_steps("rolling disc", 0, 2, False) + off
-    row = {"who": "XLA", "problem": "rolling disc", "members": 8, "steps": 2, "seconds": 1.0, "checked": [0]}
+    row = {"program": "XLA", "problem": "rolling disc", "members": 8, "steps": 2, "seconds": 1.0, "checked": [0]}
     found = judged({**row, "ends": [end.tolist()]})
-    assert (("rate" in found), ("failed" in found)) == (told, not told)
+    assert (("rate" in found), ("failed" in found)) == (measured, not measured)
 
 
 def test_a_share_is_taken_of_the_same_problem_crowd_and_kind():
-    row = {"who": "dalembert", "problem": "four-bar", "members": 8, "rate": 2.0, "projected": True}
+    row = {"program": "dalembert", "problem": "four-bar", "members": 8, "rate": 2.0, "projected": True}
     others = [
-        {**row, "who": "CUDA by hand", "rate": 4.0},
-        {**row, "who": "CUDA by hand", "rate": 40.0, "adaptive": True},
+        {**row, "program": "CUDA by hand", "rate": 4.0},
+        {**row, "program": "CUDA by hand", "rate": 40.0, "adaptive": True},
     ]
     assert share(row, [row, *others]) == 0.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Other ways by JAX: the textbook's formula mapped over members, and our straight-line program under XLA and Pallas.
+"""Programs by JAX: the textbook formula mapped over members, and the straight-line program under XLA and Pallas.
 
 Each function makes ``run(q, qd)`` for one problem, with all its steps: q and qd of shape (n, count), in and out.
 """
