@@ -64,10 +64,10 @@ def test_page_writes_a_live_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_run_checks_its_own_numbers_and_writes_files(tmp_path: Path) -> None:
-    plot, film, data = tmp_path / "a.png", tmp_path / "a.gif", tmp_path / "a.nc"
-    printed = invoke("run", "bead", "--plot", str(plot), "--animate", str(film), "--save", str(data))
+    plot, animation, data = tmp_path / "a.png", tmp_path / "a.gif", tmp_path / "a.nc"
+    printed = invoke("run", "bead", "--plot", str(plot), "--animate", str(animation), "--save", str(data))
     assert "NO" not in printed and printed.count("yes") == 3
-    assert plot.stat().st_size > 10_000 and film.stat().st_size > 1_000
+    assert plot.stat().st_size > 10_000 and animation.stat().st_size > 1_000
     assert da.Trajectory.load(data)["x"][-1] == pytest.approx(-0.08829871, abs=5e-9)
 
 
@@ -178,11 +178,11 @@ def test_check_of_measurements_that_disagree_names_a_way_out() -> None:
 
 
 def test_model_files_run_like_cases(tmp_path: Path) -> None:
-    file, film = tmp_path / "swing.toml", tmp_path / "swing.gif"
+    file, animation = tmp_path / "swing.toml", tmp_path / "swing.gif"
     assert f"wrote {file}" in invoke("new", str(file))
-    printed = invoke("run", str(file), "--animate", str(film))
+    printed = invoke("run", str(file), "--animate", str(animation))
     assert "the rod keeps its length" in printed and "yes" in printed
-    assert film.stat().st_size > 1_000
+    assert animation.stat().st_size > 1_000
     other = tmp_path / "other.html"
     assert f"wrote {other}" in invoke("animate", str(file), "-o", str(other), "--times", "0,0.1")
     assert "<html" in other.read_text(encoding="utf-8")
@@ -292,10 +292,10 @@ def test_messages_contain_no_emoji(
 def test_a_mechanism_in_a_file_is_assembled_and_drawn(tmp_path: Path) -> None:
     bar = da.PlanarBody("bar", 1, 0.1, (0.4, 0))
     pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-da.parameters("l") / 2, 0))
-    file, film = tmp_path / "bar.toml", tmp_path / "bar.gif"
+    file, animation = tmp_path / "bar.toml", tmp_path / "bar.gif"
     da.Mechanism(bar, pin, da.Gravity((0, -9.81))).save(file, parameters={"l": 1}, times=[0, 0.1, 0.2])
-    assert "x_bar" in invoke("run", str(file), "--set", "l=0.8", "--animate", str(film))
-    assert film.stat().st_size > 1_000
+    assert "x_bar" in invoke("run", str(file), "--set", "l=0.8", "--animate", str(animation))
+    assert animation.stat().st_size > 1_000
 
 
 def test_a_file_without_a_start_is_checked_in_general(tmp_path: Path) -> None:

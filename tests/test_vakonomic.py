@@ -209,8 +209,8 @@ def test_it_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
     assert again.theory == run.until(3).theory == "vakonomic"
     np.testing.assert_array_equal(again["blade"], run["blade"])
     short = run.until(6)
-    films = [r.animate(tmp_path / f"{k}.gif", fps=50) for k, r in enumerate((short, replace(short, theory="")))]
-    assert films[0].read_bytes() != films[1].read_bytes()
+    animations = [r.animate(tmp_path / f"{k}.gif", fps=50) for k, r in enumerate((short, replace(short, theory="")))]
+    assert animations[0].read_bytes() != animations[1].read_bytes()
 
 
 def test_the_usual_motion_bears_no_mark(tmp_path: Path) -> None:

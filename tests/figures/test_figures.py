@@ -1,4 +1,4 @@
-"""Figures and films: what they show is the data, they name their axes, and they say what is wrong."""
+"""Figures and animations: what they show is the data, they name their axes, and they say what is wrong."""
 
 import base64
 import json
@@ -173,25 +173,25 @@ def test_gif_has_a_frame_for_each_time_and_shows_points(tmp_path) -> None:
     run = motion("theta", "", times=41)
     across, up = np.cos(run.t * np.pi / 2), np.sin(run.t * np.pi / 2)
     points = {"pivot": (0, 0.0), "bob": (across, up)}
-    path = run.animate(tmp_path / "film.gif", points, [("pivot", "bob")], fps=5)
-    assert path == tmp_path / "film.gif"
-    with Image.open(path) as film:
-        assert film.n_frames == 10
-        assert film.info["duration"] == 200
-        assert colour_at(film, (1, 1)) == (255, 255, 255)
+    path = run.animate(tmp_path / "animation.gif", points, [("pivot", "bob")], fps=5)
+    assert path == tmp_path / "animation.gif"
+    with Image.open(path) as animation:
+        assert animation.n_frames == 10
+        assert animation.info["duration"] == 200
+        assert colour_at(animation, (1, 1)) == (255, 255, 255)
         blue = 255 * np.array(colors.to_rgb(COLOURS[0]))
         middles = []
         for frame in (0, 9):
-            film.seek(frame)
-            pixels = np.asarray(film.convert("RGB"), float)
+            animation.seek(frame)
+            pixels = np.asarray(animation.convert("RGB"), float)
             _, columns = np.nonzero(np.abs(pixels - blue).max(axis=2) < 12)
-            middles.append((np.median(columns), film.width))
+            middles.append((np.median(columns), animation.width))
     assert middles[0][0] > 0.7 * middles[0][1]  # starts on the right
     assert middles[1][0] < 0.3 * middles[1][1]  # ends on the left
 
 
 def test_page_holds_all_its_frames_and_needs_no_network(tmp_path) -> None:
-    page = motion("x y").animate(str(tmp_path / "film.html"), fps=3, trace=0.5).read_text(encoding="utf-8")
+    page = motion("x y").animate(str(tmp_path / "animation.html"), fps=3, trace=0.5).read_text(encoding="utf-8")
     assert "http" not in page
     frames = json.loads(re.search(r"const frames = (\[.*\]);", page)[1])
     assert len(frames) == 6
@@ -267,7 +267,7 @@ def test_geometry_lists_what_vanishes() -> None:
     assert not arrows(da.plot_geometry(da.constrained_motion(np.eye(2), [0, 0], [[1, 0]], [0])))
 
 
-def film(run: da.Trajectory | None = None, path: str = "film.gif", **options) -> None:
+def animation(run: da.Trajectory | None = None, path: str = "animation.gif", **options) -> None:
     (run or motion()).animate(path, **options)
 
 
@@ -290,27 +290,31 @@ MESSAGES = {
         lambda: motion().plot_path("x", [1, 2, 3])
     ),
     r"`vertical` must hold numbers; got \['a'\]": lambda: motion().plot_path("x", ["a"]),
-    r"`path` must end in \.gif, \.html, \.mp4; got `film.avi`": lambda: film(path="film.avi"),
-    r"`path` must name a file in a folder that exists; there is no `nowhere`": lambda: film(path="nowhere/film.gif"),
-    r"the coordinates \(`r`, `theta`\) must pair up by name.* Pass `points`": lambda: film(motion("r theta")),
-    r"`points` must map at least one name to a pair \(horizontal, vertical\); got \[\]": lambda: film(points=[]),
-    r"point `bob` must be a pair \(horizontal, vertical\); got 'x'": lambda: film(points={"bob": "x"}),
+    r"`path` must end in \.gif, \.html, \.mp4; got `animation.avi`": lambda: animation(path="animation.avi"),
+    r"`path` must name a file in a folder that exists; there is no `nowhere`": lambda: animation(
+        path="nowhere/animation.gif"
+    ),
+    r"the coordinates \(`r`, `theta`\) must pair up by name.* Pass `points`": lambda: animation(motion("r theta")),
+    r"`points` must map at least one name to a pair \(horizontal, vertical\); got \[\]": lambda: animation(points=[]),
+    r"point `bob` must be a pair \(horizontal, vertical\); got 'x'": lambda: animation(points={"bob": "x"}),
     r"the vertical position of point `bob` must be a coordinate of the run \(`x`, `y`\).*got 'z'": (
-        lambda: film(points={"bob": ("x", "z")})
+        lambda: animation(points={"bob": ("x", "z")})
     ),
     r"the horizontal position of point `bob` must have one value for each of the 11 times": (
-        lambda: film(points={"bob": ([0, 1], "x")})
+        lambda: animation(points={"bob": ([0, 1], "x")})
     ),
-    r"the horizontal position of point `bob` must be finite": lambda: film(points={"bob": (np.nan, "x")}),
-    r"`links` must hold pairs of names of points; got 'bob'": lambda: film(points={"bob": ("x", "y")}, links=["bob"]),
-    r"`links` must hold pairs of names of points; got 3": lambda: film(points={"bob": ("x", "y")}, links=3),
+    r"the horizontal position of point `bob` must be finite": lambda: animation(points={"bob": (np.nan, "x")}),
+    r"`links` must hold pairs of names of points; got 'bob'": lambda: animation(
+        points={"bob": ("x", "y")}, links=["bob"]
+    ),
+    r"`links` must hold pairs of names of points; got 3": lambda: animation(points={"bob": ("x", "y")}, links=3),
     r"`links` must join points \(`bob`\); `pivot` is none of them": (
-        lambda: film(points={"bob": ("x", "y")}, links=[("pivot", "bob")])
+        lambda: animation(points={"bob": ("x", "y")}, links=[("pivot", "bob")])
     ),
-    r"`fps` must be a positive number; got 0": lambda: film(fps=0),
-    r"`fps` must be a positive number; got 'fast'": lambda: film(fps="fast"),
-    r"`trace` must be a nonnegative number; got -1": lambda: film(trace=-1),
-    r"the run must have at least two times to be animated; got 1": lambda: film(motion().until(1)),
+    r"`fps` must be a positive number; got 0": lambda: animation(fps=0),
+    r"`fps` must be a positive number; got 'fast'": lambda: animation(fps="fast"),
+    r"`trace` must be a nonnegative number; got -1": lambda: animation(trace=-1),
+    r"the run must have at least two times to be animated; got 1": lambda: animation(motion().until(1)),
     r"`point` must be a result of `da.motion` or `da.constrained_motion`; got 3": lambda: da.plot_geometry(3),
     r"`point` must be the result at one state; got a batch of shape \(2,\)": (
         lambda: da.plot_geometry(point(Q=((0, 1), (1, 0))))

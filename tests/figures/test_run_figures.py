@@ -141,25 +141,25 @@ def encoder(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for ffmpeg is a script with a Unix heading")
 def test_mp4_is_encoded_by_ffmpeg(encoder, tmp_path):
-    film = pendulum().animate(points={"bob": ("x", "y")}, fps=10)
-    width, height = film.frames[0].size
-    size, *options = film.save(tmp_path / "film.mp4").read_text().split()
-    assert int(size) == len(film.frames) * width * height * 3
+    animation = pendulum().animate(points={"bob": ("x", "y")}, fps=10)
+    width, height = animation.frames[0].size
+    size, *options = animation.save(tmp_path / "animation.mp4").read_text().split()
+    assert int(size) == len(animation.frames) * width * height * 3
     assert f"{width}x{height}" in options and "1000/100" in options
     with pytest.raises(da.InputError, match=r"`ffmpeg` must be able to write .*fail.mp4; it failed: no such codec"):
-        film.save(tmp_path / "fail.mp4")
+        animation.save(tmp_path / "fail.mp4")
 
 
 @pytest.mark.skipif(shutil.which("ffmpeg") is None, reason="ffmpeg, which encodes and decodes videos, is not installed")
 def test_mp4_shows_the_frames(tmp_path):
     """Decoded, the video has all frames, and they are those that were drawn, as well as its compression keeps them."""
-    film = pendulum().animate(points={"bob": ("x", "y")}, fps=10, title="swing")
-    path = film.save(tmp_path / "film.mp4")
+    animation = pendulum().animate(points={"bob": ("x", "y")}, fps=10, title="swing")
+    path = animation.save(tmp_path / "animation.mp4")
     command = ["ffmpeg", "-loglevel", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
     decoded = subprocess.run(command, capture_output=True, check=True).stdout
-    width, height = (side - side % 2 for side in film.frames[0].size)
+    width, height = (side - side % 2 for side in animation.frames[0].size)
     shown = np.frombuffer(decoded, np.uint8).reshape(-1, height, width, 3)
-    sent = np.array([np.asarray(frame.convert("RGB"))[:height, :width] for frame in film.frames])
+    sent = np.array([np.asarray(frame.convert("RGB"))[:height, :width] for frame in animation.frames])
     assert shown.shape == sent.shape
     assert np.abs(shown.astype(int) - sent).mean() < 3
     assert np.abs(sent[0].astype(int) - sent[-1]).max() > 100
@@ -168,7 +168,7 @@ def test_mp4_shows_the_frames(tmp_path):
 def test_mp4_needs_ffmpeg(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(da.InputError, match=r"a file `.mp4` is encoded by the program `ffmpeg`, which must be on the"):
-        pendulum().animate(tmp_path / "film.mp4", points={"bob": ("x", "y")})
+        pendulum().animate(tmp_path / "animation.mp4", points={"bob": ("x", "y")})
 
 
 MESSAGES = {

@@ -150,9 +150,9 @@ def test_points_of_animations_and_pages_may_be_those_of_bodies(tmp_path):
     """A body's position is where it moves, not the numbers with which it was made."""
     bar = da.PlanarBody("bar", 2, 1, velocity=(1, 2), spin=3.0)
     run = run_of((bar,))
-    film = run.animate(points={"bar": bar.position, "tip": bar.at(1, 0).position, "origin": (0, 0)})
-    assert np.allclose(film.positions["bar"], np.outer(T, [1, 2]))
-    assert np.allclose(film.positions["tip"], run.evaluate(bar.at(1, 0).position))
-    assert np.allclose(film.positions["origin"], 0)
+    animation = run.animate(points={"bar": bar.position, "tip": bar.at(1, 0).position, "origin": (0, 0)})
+    assert np.allclose(animation.positions["bar"], np.outer(T, [1, 2]))
+    assert np.allclose(animation.positions["tip"], run.evaluate(bar.at(1, 0).position))
+    assert np.allclose(animation.positions["origin"], 0)
     scene = scene_of_points(da.Mechanism(bar).system, {"bar": bar.position, "tip": bar.at(1, 0).position}, ())
     assert scene.points["bar"] == bar.coordinates[:2] and len(scene.points["tip"]) == 2

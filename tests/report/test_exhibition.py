@@ -23,13 +23,15 @@ NAMES = ("projectile", "pendulum-rod-twice", "measured", "manipulator")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pages of a few cases: with a film, with contradictory constraints, with equations wider than a telephone.
+    """Pages of a few cases: with an animation, with contradictory constraints, with equations wider than a telephone.
 
     They take long to make: all tests of them are slow ones, so that they are made once.
     """
     folder = tmp_path_factory.mktemp("demo")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(da.Trajectory, "animate", partialmethod(da.Trajectory.animate, fps=5))  # few frames are a film
+        patch.setattr(
+            da.Trajectory, "animate", partialmethod(da.Trajectory.animate, fps=5)
+        )  # few frames are an animation
         write_pages([case_page(name, folder) for name in NAMES], folder)
     return folder
 
