@@ -42,7 +42,7 @@ def results_on_cluster(
     def submitted(k: int) -> Any:
         own = members.subset(blocks[k].members)
         try:
-            future = client.submit(simulated_block, whole, blocks[k].members.start, own.y, own.p, pure=False)
+            future = client.submit(simulated_block, whole, blocks[k].members.start, own, pure=False)
         except Exception:  # the class of the error of a closed client differs between versions of Dask
             if client.status in ("closing", "closed"):
                 raise DeviceError(LOST_CLIENT) from None
@@ -82,10 +82,10 @@ CONTINUE = "With a `store`, the same call continues with the blocks that are mis
 LOST_CLIENT = f"the client must stay connected to the scheduler; the connection was lost. {CONTINUE}"
 
 
-def simulated_block(study: Study, first: int, y: Any, p: Any) -> BlockResult:
+def simulated_block(study: Study, first: int, members: Members) -> BlockResult:
     """Return the results of a block of members, on a worker."""
     # compiled code is cached by the study's system, so that a worker compiles once; threads must not do it twice
     with _compiling:
         runner = StudyRunner(study)
         runner.prepare()
-    return runner(first, Members(y, p))
+    return runner(first, members)

@@ -25,11 +25,12 @@ def consistent_starts(dynamics: Dynamics, members: Members, t0: float) -> tuple[
     """
     if not dynamics.constraints:
         return members, ""
-    y = np.ascontiguousarray(members.y.T)
+    before = np.ascontiguousarray(members.y.T)
+    y = before.copy()
     for first in range(0, len(y), MEMBERS_AT_ONCE):
         own = slice(first, first + MEMBERS_AT_ONCE)
         y[own] = _corrected(dynamics, y[own], np.ascontiguousarray(members.p[:, own].T), t0)
-    moved = np.abs(y - members.y.T)
+    moved = np.abs(y - before)
     count = int((moved > EXACT * (1 + np.abs(y))).any(axis=1).sum())
     if not count:
         return members, ""
@@ -40,7 +41,7 @@ def consistent_starts(dynamics: Dynamics, members: Members, t0: float) -> tuple[
         f"The starts of {count} of {len(members)} members were moved onto the constraints, by up to {largest[k]:.1e} "
         f"in `{names[k]}`."
     )
-    return Members(np.ascontiguousarray(y.T), members.p), note
+    return Members.at_states(np.ascontiguousarray(y.T), members.p), note
 
 
 def _corrected(dynamics: Dynamics, y: Floats, p: Floats, t0: float) -> Floats:

@@ -47,7 +47,8 @@ class Ensemble:
     def reference(self) -> Members:
         """The first member with finite numbers; the first one if there is none."""
         first = 0 if self.members.subset(slice(0, 1)).finite[0] else int(np.argmax(self.members.finite))
-        return Members(*(np.ascontiguousarray(part[:, first : first + 1]) for part in (self.members.y, self.members.p)))
+        one = self.members.subset(slice(first, first + 1))
+        return Members(*(np.ascontiguousarray(part) for part in (one.q, one.qd, one.p)))
 
 
 def prepared_ensemble(
@@ -98,7 +99,7 @@ def _of_design(system: System, q0: Any, qd0: Any, design: xr.Dataset) -> tuple[M
     labels = {label_of(name): (tuple(map(label_of, value.dims)), value.values) for name, value in values.items()}
     labels |= {"member": (("member",), design["member"].values)} if "member" in sizes else {}
     layout = EnsembleLayout({label_of(name): size for name, size in sizes.items()}, labels)
-    return Members(y, p), layout, any(name in values for name in starts)
+    return Members.at_states(y, p), layout, any(name in values for name in starts)
 
 
 def _as_dataset(given: Any) -> xr.Dataset:

@@ -69,7 +69,8 @@ class Bifurcations:
         self.found = BifurcationFindings()
         own = self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first
         own = own[~failed[own]]
-        starts, parameters = (np.ascontiguousarray(x[:, own].T) for x in (members.y, members.p))
+        some = members.subset(own)
+        starts, parameters = (np.ascontiguousarray(x.T) for x in (some.y, some.p))
         rows = rows_for_many(self.dynamics, starts, float(self.times[0]), parameters) if len(own) else ()
         for k, start, p, independent in zip(own, starts, parameters, rows, strict=True):
             self.found.examined += 1

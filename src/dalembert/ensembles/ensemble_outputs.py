@@ -193,7 +193,7 @@ class EnsembleOutputs:
         return found
 
     def _compiled(self, t0: float) -> OutputsOfMany | None:
-        dynamics, y, p = self.dynamics, self.reference.y[:, 0].copy(), self.reference.p[:, 0].copy()
+        dynamics, y, p = self.dynamics, self.reference.state(0), self.reference.p[:, 0].copy()
         if dynamics.machine_code is None or not self.method.formulation.uses_engine:
             return None
         rows = rows_for(dynamics, y, t0, p)

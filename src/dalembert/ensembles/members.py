@@ -19,25 +19,42 @@ from dalembert.parallel import in_parallel
 
 @dataclass(frozen=True)
 class Members:
-    """The states (2n, N) and parameters (k, N) of N ensemble members, one row per quantity.
+    """The positions (n, N), velocities (n, N) and parameters (k, N) of N ensemble members, one row per quantity.
 
-    In memory the numbers of a member are neighbours, as the compiled integrator reads them. Parameters that all members
-    share are stored once.
+    In memory the numbers of a member are neighbours, as the compiled integrator reads them; arrays of the caller are
+    not copied. Parameters that all members share are stored once.
     """
 
-    y: Floats
+    q: Floats
+    qd: Floats
     p: Floats
 
     def __len__(self) -> int:
-        return self.y.shape[1]
+        return self.p.shape[1]
 
-    def subset(self, selection: slice) -> Members:
-        return Members(self.y[:, selection], self.p[:, selection])
+    @classmethod
+    def at_states(cls, y: Floats, p: Floats) -> Members:
+        """Return members at states (2n, N)."""
+        n = len(y) // 2
+        return cls(y[:n], y[n:], p)
+
+    @property
+    def y(self) -> Floats:
+        """The states (2n, N), a copy."""
+        return rows_by_member([*self.q, *self.qd], len(self))
+
+    def state(self, k: int | np.intp) -> Floats:
+        """Return the state (2n,) of a member."""
+        return np.concatenate([self.q[:, k], self.qd[:, k]])
+
+    def subset(self, selection: Any) -> Members:
+        return Members(self.q[:, selection], self.qd[:, selection], self.p[:, selection])
 
     @property
     def finite(self) -> NDArray[np.bool_]:
         """A mask of the members with finite values only."""
-        return np.asarray(np.isfinite(self.y).all(axis=0) & self.finite_parameters)
+        states = np.isfinite(self.q).all(axis=0) & np.isfinite(self.qd).all(axis=0)
+        return np.asarray(states & self.finite_parameters)
 
     @property
     def finite_parameters(self) -> NDArray[np.bool_]:
@@ -49,14 +66,13 @@ class Members:
 
 def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, qd0: Any, given: Any) -> Members:
     """Return the members described by values with or without a leading axis of members."""
-    columns = [*columns_of(coordinates, q0, "q0", "coordinate"), *columns_of(coordinates, qd0, "qd0", "coordinate")]
-    n = len(columns)
+    q, qd = columns_of(coordinates, q0, "q0", "coordinate"), columns_of(coordinates, qd0, "qd0", "coordinate")
     given = {} if given is None else given
     if by_name(given, "parameters", "parameter")[0] is None:
         raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
-    columns += columns_of(parameters, given, "parameters", "parameter")
+    p = columns_of(parameters, given, "parameters", "parameter")
     require_same_labels(_columns({"q0": q0, "qd0": qd0, "parameters": given}))
-    counts = {len(column) for column in columns if column.ndim}
+    counts = {len(column) for column in (*q, *qd, *p) if column.ndim}
     if len(counts) > 1:
         raise InputError(f"all arrays of members must have one length; got {', '.join(map(str, sorted(counts)))}.")
     if not counts:
@@ -67,9 +83,9 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     (count,) = counts
     if not count:
         raise InputError("an ensemble must have at least one member; the arrays are empty.")
-    shared = all(column.ndim == 0 for column in columns[n:])
-    p = np.broadcast_to(np.reshape(columns[n:], (-1, 1)), (len(columns) - n, count)) if shared else None
-    return Members(rows_by_member(columns[:n], count), rows_by_member(columns[n:], count) if p is None else p)
+    shared = all(column.ndim == 0 for column in p)
+    values = np.broadcast_to(np.reshape(p, (-1, 1)), (len(p), count)) if shared else rows_by_member(p, count)
+    return Members(rows_by_member(q, count), rows_by_member(qd, count), values)
 
 
 def _columns(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,11 +106,14 @@ COPIED_AT_ONCE = 4096
 """Members that are copied at once, so that their memory is in the cache for all columns."""
 
 
-def rows_by_member(columns: Sequence[Floats], count: int) -> Floats:
+def rows_by_member(columns: Sequence[Floats] | Floats, count: int) -> Floats:
     """Return columns of numbers, one for all members () or one for each (N,), as rows of an array (columns, N).
 
-    In its memory the numbers of a member are neighbours.
+    In its memory the numbers of a member are neighbours. An array (columns, N) is returned as it is: for a million
+    members a copy takes longer than their motion on a GPU.
     """
+    if isinstance(columns, np.ndarray) and columns.ndim == 2:
+        return columns
     whole = np.empty((count, len(columns)))
 
     def fill(numbers: NDArray[np.intp]) -> None:
@@ -103,11 +122,12 @@ def rows_by_member(columns: Sequence[Floats], count: int) -> Floats:
             for k, column in enumerate(columns):
                 whole[own, k] = column[own] if column.ndim else column
 
-    in_parallel(fill, np.arange(count))
+    if count:
+        in_parallel(fill, np.arange(count))
     return whole.T
 
 
-def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> list[Floats]:
+def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> Sequence[Floats] | Floats:
     """Return for each name its values, one for all members () or one for each (N,)."""
     named, problems = by_name(given, argument, noun)
     if named is not None:
@@ -123,7 +143,7 @@ def columns_of(names: Sequence[str], given: Any, argument: str, noun: str) -> li
                 f"({quoted(names)}); got {array.shape}."
             )
         # the last axis is that of names in both shapes, (names,) and (members, names)
-        columns = list(np.moveaxis(array, -1, 0))
+        columns = np.moveaxis(array, -1, 0)
     odd = [name for name, column in zip(names, columns, strict=True) if column.ndim > 1]
     if odd:
         raise InputError(f"`{argument}` must hold one number per member; {quoted(odd)} has more than one axis.")

@@ -33,6 +33,9 @@ from dalembert.native.tableau import Tableau
 BatchIntegrator = Callable[..., tuple[Floats, Floats]]
 """Integrates a batch of members: see ``native.batch.MotionBatch``."""
 
+Start = tuple[Floats, Floats]
+"""Positions and velocities, each (n, N), at which members start."""
+
 EXAMINED = 4096
 """Members whose last states are examined at once, to bound the memory for their mass matrices."""
 
@@ -85,13 +88,13 @@ class NativeMembers:
     def __call__(self, members: Members, finite: Any) -> NativeStates:
         """Return the states of members by the compiled integrator."""
         done, exact = (np.zeros(len(members), bool) for _ in range(2))
-        whole = NativeStates(np.empty((len(members), self.stored_times, len(members.y))), done, exact)
+        whole = NativeStates(np.empty((len(members), self.stored_times, 2 * len(members.q))), done, exact)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
             return whole
         first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
-        integrator = self._compiled(first.y[:, 0].copy(), first.p[:, 0].copy())
+        integrator = self._compiled(first.state(0), first.p[:, 0].copy())
         for selection, times, spans in self.grouped(members):
-            given = integrator, members.y[:, selection], members.p[:, selection]
+            given = integrator, (members.q[:, selection], members.qd[:, selection]), members.p[:, selection]
             if len(spans) == 1 and spans[0].start == times[0]:
                 found = self._integrate_span(*given, spans[0], times, every=self.every)
             else:
@@ -144,21 +147,23 @@ class NativeMembers:
         return found
 
     def _integrate_span(
-        self, integrator: Any, y: Floats, p: Floats, span: TimeSegment, times: Floats, *, every: bool
+        self, integrator: Any, start: Start, p: Floats, span: TimeSegment, times: Floats, *, every: bool
     ) -> NativeStates:
         """Return states of members at times in a span, or at the last one; those that have reached its end are done."""
-        settings, room = self._settings(span, len(y)), min(self.method.max_steps, 2**63 - 1)
+        settings, room = self._settings(span, 2 * len(start[0])), min(self.method.max_steps, 2**63 - 1)
         began = time.perf_counter()
-        found, endings = integrator(y, p, times, settings, room, every=every)
+        found, endings = integrator(start, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
         exact = endings >= EXACT_START
-        return NativeStates(found, endings - EXACT_START * exact == FINISHED, exact)
+        # two comparisons: a difference would be a new array of doubles, which is slow for a million members
+        return NativeStates(found, (endings == FINISHED) | (endings == FINISHED + EXACT_START), exact)
 
     def _integrate_spans(
-        self, integrator: Any, y: Floats, p: Floats, spans: list[TimeSegment], outputs: Floats
+        self, integrator: Any, start: Start, p: Floats, spans: list[TimeSegment], outputs: Floats
     ) -> NativeStates:
         """Return the same at all outputs, span by span; a member that cannot start a span is not completed."""
-        start, done, exact = y, np.ones(y.shape[1], bool), None
+        y = first = np.concatenate(start)
+        done, exact = np.ones(y.shape[1], bool), None
         states = np.full((y.shape[1], len(outputs), len(y)), np.nan)
         for span in spans:
             inside = (outputs >= span.start) & (outputs <= span.end)
@@ -166,12 +171,12 @@ class NativeMembers:
                 states[:, inside] = y.T[:, None]
                 continue
             times = np.unique(np.concatenate([[span.start], outputs[inside], [span.end]]))
-            found = self._integrate_span(integrator, y, p, span, times, every=True)
+            found = self._integrate_span(integrator, (y[: len(y) // 2], y[len(y) // 2 :]), p, span, times, every=True)
             states[:, inside] = found.y[:, np.searchsorted(times, outputs[inside])]
             y, done = np.ascontiguousarray(found.y[:, -1].T), done & found.done
             exact = found.exact if exact is None else exact
         if outputs[0] < spans[0].start:  # a jump at the initial time
-            states[:, 0] = start.T
+            states[:, 0] = first.T
         done &= np.isfinite(states).all(axis=(1, 2))
         return NativeStates(
             states if self.every else states[:, -1:], done, np.zeros_like(done) if exact is None else exact
@@ -190,7 +195,7 @@ class NativeMembers:
     def compile_for(self, member: Members) -> None:
         """Compile the integrator for a member, unless it has been compiled before or cannot be."""
         if in_machine_code(self.dynamics, self.method):
-            self._compiled(member.y[:, 0].copy(), member.p[:, 0].copy())
+            self._compiled(member.state(0), member.p[:, 0].copy())
 
     def _compiled(self, y: Floats, p: Floats) -> Any:
         """Return the compiled integrator for the rows that are independent at a member's initial state."""
@@ -220,12 +225,16 @@ def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator
     """Integrate members in several threads; the compiled code releases Python's lock."""
     workers, run_part = threads or os.cpu_count() or 1, cast("BatchIntegrator", motions)
 
-    def move(y: Floats, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
+    def move(start: Start, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
         # more parts than workers, because members take different times
-        cuts = np.linspace(0, y.shape[1], min(4 * workers, y.shape[1]) + 1).astype(int)
+        (q, qd), count = start, p.shape[1]
+        cuts = np.linspace(0, count, min(4 * workers, count) + 1).astype(int)
         stop = np.zeros(1)
         with ThreadPoolExecutor(workers) as pool:
-            parts = [pool.submit(run_part, y[:, i:j], p[:, i:j], *rest, stop, every=every) for i, j in pairwise(cuts)]
+            parts = [
+                pool.submit(run_part, (q[:, i:j], qd[:, i:j]), p[:, i:j], *rest, stop, every=every)
+                for i, j in pairwise(cuts)
+            ]
             try:
                 states, endings = zip(*(part.result() for part in parts), strict=True)
             except BaseException:  # including Ctrl-C: the pool waits for its threads, which must stop soon

@@ -70,7 +70,8 @@ class ProjectedStarts:
         left = np.flatnonzero(~omitted) if self.possible else np.empty(0, int)
         for first in range(0, len(left), MEMBERS_AT_ONCE):
             own = left[first : first + MEMBERS_AT_ONCE]
-            self._examine(np.ascontiguousarray(members.y[:, own].T), np.ascontiguousarray(members.p[:, own].T))
+            some = members.subset(own)
+            self._examine(np.ascontiguousarray(some.y.T), np.ascontiguousarray(some.p.T))
         return self.found
 
     def _examine(self, y: Floats, p: Floats) -> None:

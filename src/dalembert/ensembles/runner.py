@@ -135,7 +135,7 @@ class EnsembleRunner:
             alone = np.flatnonzero(usable & ~done)
             self.handed_over = tuple(map(int, alone))
             for k in alone:
-                states, messages[k] = self._general(members.y[:, k], members.p[:, k])
+                states, messages[k] = self._general(members.state(k), members.p[:, k])
                 found[k] = states if self.every else states[-1:]
                 if self._last_run is not None and (jumps := notes_on_jumps(self._last_run.notes)):
                     self.velocity_jumps[int(k)] = jumps
@@ -154,7 +154,7 @@ class EnsembleRunner:
 
     def _in_rounds(self, rounds: StickSlipRounds, members: Members, usable: Any) -> NativeStates:
         """Return the states of members under dry friction."""
-        shape = len(members), self.native.stored_times, len(members.y)
+        shape = len(members), self.native.stored_times, 2 * len(members.q)
         phases = None if not rounds.with_phases else rounds.no_phases(*shape[:2])
         done, exact = (np.zeros(len(members), bool) for _ in range(2))
         whole = NativeStates(np.full(shape, np.nan), done, exact, phases)
@@ -164,7 +164,7 @@ class EnsembleRunner:
             # at jumps of explicit functions of time members are simulated by themselves
             if len(spans) != 1 or spans[0].start != times[0] or not own.size:
                 continue
-            found = rounds(members.y[:, own], members.p[:, own], times, spans[0].max_step)
+            found = rounds(members.subset(own).y, members.p[:, own], times, spans[0].max_step)
             for all_members, part in zip(whole[:3], found[:3], strict=True):
                 all_members[own] = part
             if phases is not None:
@@ -175,15 +175,12 @@ class EnsembleRunner:
         """Return which members start with a contact at rest, which friction may hold."""
         slow, names = np.zeros(len(members), bool), self.dynamics.parameters
         for contact in self.contacts:
-            begin = np.full(len(members), self.times[0])
-            v = expression_values(self.system, contact.velocity)(
-                begin, members.y.T, dict(zip(names, members.p, strict=True))
-            )
-            velocities = members.y[len(self.dynamics.coordinates) :]
-            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(velocities).max(axis=0))
+            begin, values = np.full(len(members), self.times[0]), dict(zip(names, members.p, strict=True))
+            v = expression_values(self.system, contact.velocity)(begin, members.y.T, values)
+            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(members.qd).max(axis=0))
         for k in np.flatnonzero(slow):
             p = dict(zip(names, map(float, members.p[:, k]), strict=True))
-            start = members.y[:, k].copy(), float(self.times[0])
+            start = members.state(k), float(self.times[0])
             slow[k] = bool(contacts_at_rest(self.system, self.contacts, *start, p))
         return slow
 

@@ -24,24 +24,35 @@ class MotionBatch:
     def __init__(self, programs: MemberPrograms, tableau: Tableau):
         module = LaneModule(processor_width())
         self.size = 2 * programs.n
-        _write_many(module, write_member(module, programs, tableau), self.size, programs.parameters)
+        _write_many(module, write_member(module, programs, tableau), programs.n, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
-        self._many = ctypes.CFUNCTYPE(None, i, a, a, i, a, i, i, a, a, i, a, a)(self._code.address("many"))
+        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, a, i, i, a, a, i, a, a)(self._code.address("many"))
 
     def __call__(
-        self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, stop: Floats, *, every: bool
+        self,
+        start: tuple[Floats, Floats],
+        p: Floats,
+        times: Floats,
+        settings: Floats,
+        room: int,
+        stop: Floats,
+        *,
+        every: bool,
     ) -> tuple[Floats, Floats]:
-        """Return states (N, T, 2n) of members with initial states y (2n, N) and parameters p (k, N), and their endings.
+        """Return states (N, T, 2n) of members, and their endings.
+
+        They start at positions and velocities ``start``, each (n, N), and have parameters p (k, N).
 
         For ``settings``, ``room`` and ``every`` see ``member_writer.MEMBER``; without ``every`` T is one. Once another
         thread has set ``stop`` (1,) to one, no further member is started.
         """
-        count = y.shape[1]
-        starts, (parameters, own) = np.ascontiguousarray(y.T), by_member(p)
+        count = p.shape[1]
+        (q, qd), (parameters, own) = (np.ascontiguousarray(part.T) for part in start), by_member(p)
         states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
         self._many(
-            *(count, starts.ctypes.data, parameters.ctypes.data, own, times.ctypes.data, len(times), int(every)),
+            *(count, q.ctypes.data, qd.ctypes.data, parameters.ctypes.data, own),
+            *(times.ctypes.data, len(times), int(every)),
             *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data, stop.ctypes.data),
         )
         return states, endings
@@ -53,28 +64,29 @@ def by_member(p: Floats) -> tuple[Floats, int]:
     return np.ascontiguousarray(p[:, :1].T if shared else p.T), int(not shared)
 
 
-def _write_many(module: LaneModule, member: ir.Function, size: int, parameters: int) -> None:
-    """Write many(count, y, p, own, times, outputs, every, out, settings, room, endings, stop): see ``MotionBatch``."""
+def _write_many(module: LaneModule, member: ir.Function, n: int, parameters: int) -> None:
+    """Write many(count, q, qd, p, own, times, outputs, every, out, settings, room, endings, stop) of a batch."""
     P, width = POINTER, whole(module.width)
-    w = Writer(module, "many", (LONG, P, P, LONG, P, LONG, LONG, P, P, LONG, P, P))
-    count, y, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
+    w = Writer(module, "many", (LONG, P, P, P, LONG, P, LONG, LONG, P, P, LONG, P, P))
+    count, q, qd, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = whole(size), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(size)), whole(1)
+    lengths = whole(n), whole(n), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(2 * n)), whole(1)
     groups = w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)
     for i in w.each(groups):
         first = w.b.mul(i, width)
         left = w.b.sub(count, first)
         present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
-        start, own, to, ended = (
+        positions, velocities, own, to, ended = (
             w.b.gep(x, [w.b.mul(first, length)], source_etype=DOUBLE)
-            for x, length in zip((y, p, out, endings), lengths, strict=True)
+            for x, length in zip((q, qd, p, out, endings), lengths, strict=True)
         )
         # read between members, so that Ctrl-C takes effect after some motions and not after the whole batch
         stopped = w.b.load(stop, typ=DOUBLE)
         with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):
             w.b.ret_void()
-        w.b.call(member, [start, own, own_parameters, present, times, outputs, every, to, settings, room, ended])
+        at = [positions, velocities, own, own_parameters, present]
+        w.b.call(member, [*at, times, outputs, every, to, settings, room, ended])
     w.b.ret_void()
 
 

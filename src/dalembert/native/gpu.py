@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from contextlib import ExitStack
 
 import numpy as np
 
@@ -38,24 +39,28 @@ class GpuMotionBatch:
         self.seconds = 0.0  # run time of the last kernel, without copies
 
     def __call__(
-        self, y: Floats, p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
+        self, start: tuple[Floats, Floats], p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
     ) -> tuple[Floats, Floats]:
-        """Return states (N, T, 2n) of members with states y (2n, N) and parameters p (k, N), and their endings."""
-        kept, count = len(times) if every else 1, y.shape[1]
+        """Return states (N, T, 2n) of members and their endings: see ``batch.MotionBatch``."""
+        kept, count = len(times) if every else 1, p.shape[1]
         parameters, own = by_member(p)
-        inputs = (np.ascontiguousarray(y.T), parameters, times, settings)
+        inputs = (*(np.ascontiguousarray(part.T) for part in start), parameters, times, settings)
         states, endings = np.empty((count, kept, self.size)), np.empty(count)
         self.device.use()
-        with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places:
+        with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places, ExitStack() as pinned:
             for array, place in zip(inputs, places, strict=False):
-                self.device.put(array, place)
-            start, values, moments, numbers, out, ended = places
-            whole = [ctypes.c_int64(x) for x in (count, own, len(times), int(every), room)]
-            arguments = [whole[0], start, values, whole[1], moments, whole[2], whole[3], out, numbers, whole[4], ended]
-            # new memory is slow at its first use: it is used once while the kernel runs
-            self.seconds = self.device.launch(
-                self._kernel, count, BLOCK, arguments, lambda: in_parallel(_touch, states.ravel(), PAGE)
-            )
+                with self.device.pinned(array):
+                    self.device.put(array, place)
+            q, qd, values, moments, numbers, out, ended = places
+            count_, own_, outputs, every_, room_ = map(ctypes.c_int64, (count, own, len(times), int(every), room))
+            arguments = [count_, q, qd, values, own_, moments, outputs, every_, out, numbers, room_, ended]
+
+            def prepare_results() -> None:
+                # new memory is slow at its first use: it is used once, and pinned, while the kernel runs
+                in_parallel(_touch, states.ravel(), PAGE)
+                pinned.enter_context(self.device.pinned(states))
+
+            self.seconds = self.device.launch(self._kernel, count, BLOCK, arguments, prepare_results)
             self.device.get(states, out)
             self.device.get(endings, ended)
         return states, endings

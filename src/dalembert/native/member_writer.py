@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from dalembert.native.assembly import POINTER, load, store
+from dalembert.native.assembly import POINTER, element, load, store
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.lane_step import LaneStep
 from dalembert.native.lanes import DOUBLE, lane, spread, width_of
@@ -16,8 +16,8 @@ from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import Program
 from dalembert.native.writer import LONG, Writer, whole
 
-MEMBER = (POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
-"""Arguments of ``member``: y, p, own, present, times, outputs, every, out, settings, room, endings.
+MEMBER = (POINTER, POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+"""Arguments of ``member``: q, qd, p, own, present, times, outputs, every, out, settings, room, endings.
 
 There are ``present`` members side by side; further lanes repeat the last of them. Each has parameters of its own if
 ``own`` is one; if it is zero, all share the same ones. States at ``outputs`` times go to
@@ -63,14 +63,17 @@ class MemberWriter:
         self.module, self.parts, self.width = module, parts, width_of(module)
         self.sliding, self.contacts = sliding, programs.contacts
         self.w = w = Writer(module, "member", MEMBER)
-        y, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
+        q, qd, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
         self.settings, self.room, self.endings = rest
-        size = parts.size
-        self.state, self.p, self.work = w.array(size), w.array(programs.parameters), w.array(parts.workspace)
+        n, numbers = programs.n, programs.parameters
+        self.state, self.p, self.work = w.array(parts.size), w.array(numbers), w.array(parts.workspace)
         self.members = MemberLanes(w, self.present)
-        apart = w.b.mul(own_parameters, whole(programs.parameters))
-        arrays = (y, self.state, size, whole(size)), (p, self.p, programs.parameters, apart)
-        for source, own, count, stride in arrays:
+        velocities, apart = element(w.b, self.state, n), w.b.mul(own_parameters, whole(numbers))
+        for source, own, count, stride in (
+            (q, self.state, n, whole(n)),
+            (qd, velocities, n, whole(n)),
+            (p, self.p, numbers, apart),
+        ):
             for j in w.each(count):
                 store(w.b, self.members.gathered(source, j, stride), own, j)
         self.step = LaneStep(w, parts)

@@ -25,8 +25,8 @@ from dalembert.native.writer import LONG, Writer, whole
 OLDEST = "sm_75"
 """The oldest supported architecture; the driver translates the kernel for newer GPUs."""
 
-KERNEL = (LONG, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
-"""Arguments of ``members``: count, y, p, own, times, outputs, every, out, settings, room, endings.
+KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+"""Arguments of ``members``: count, q, qd, p, own, times, outputs, every, out, settings, room, endings.
 
 See ``member_writer.MEMBER``.
 """
@@ -70,14 +70,16 @@ def _write_kernel(module: ir.Module, member: ir.Function, programs: MemberProgra
 
 def call_member(w: Writer, member: ir.Function, i: Any, programs: MemberPrograms) -> None:
     """Integrate member i of those that the arguments of the kernel describe."""
-    _, y, p, own, times, outputs, every, out, settings, room, endings = w.function.args
-    size = whole(2 * programs.n)
+    _, q, qd, p, own, times, outputs, every, out, settings, room, endings = w.function.args
+    n, size = whole(programs.n), whole(2 * programs.n)
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = size, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size), whole(1)
-    start, parameters, to, ended = (
-        element(w.b, array, w.b.mul(i, length)) for array, length in zip((y, p, out, endings), lengths, strict=True)
+    lengths = n, n, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size), whole(1)
+    positions, velocities, parameters, to, ended = (
+        element(w.b, array, w.b.mul(i, length)) for array, length in zip((q, qd, p, out, endings), lengths, strict=True)
     )
-    w.b.call(member, [start, parameters, own, whole(1), times, outputs, every, to, settings, room, ended])
+    w.b.call(
+        member, [positions, velocities, parameters, own, whole(1), times, outputs, every, to, settings, room, ended]
+    )
 
 
 def _register(module: ir.Module, w: Writer, name: str) -> Any:
