@@ -6,6 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.ensembles import native_members, runner
+from dalembert.ensembles.members import members_of
 from dalembert.ensembles.summary import Summary
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
@@ -185,3 +186,16 @@ def test_rows_of_redundant_systems_are_selected_for_all_members_at_once(monkeypa
         assert len(asked) < 10 and many.attrs["handed_over"] == 0
         alone = da.simulate(system, starts[7], (0, 0), [0, 1], parameters={"l": lengths[7]})
         np.testing.assert_allclose(many["q"][7], alone.q, rtol=1e-12, atol=1e-13)
+
+
+def test_arrays_of_starts_are_read_in_place() -> None:
+    """A copy for a million members would take longer than their motion on a GPU; the caller's arrays stay as they are."""
+    q0, qd0 = np.array([[1.0, 0.0], [0.6, -0.8]]), np.zeros((2, 2))
+    found = members_of(("x", "y"), (), q0, qd0, {})
+    assert np.shares_memory(found.q, q0) and np.shares_memory(found.qd, qd0)
+    np.testing.assert_array_equal(found.y, np.concatenate([q0, qd0], axis=1).T)
+    x, y = da.coordinates("x y")
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    da.simulate_ensemble(da.System((x, y), sp.eye(2), (0, -9.81), rod), q0, qd0, [0, 1])
+    np.testing.assert_array_equal(q0, [[1.0, 0.0], [0.6, -0.8]])
+    assert not qd0.any()

@@ -214,6 +214,20 @@ def test_a_kernel_is_unloaded_with_its_system(monkeypatch):
     assert driver.calls[-1] == "cuModuleUnload"
 
 
+def test_memory_that_cannot_be_pinned_is_copied_all_the_same(monkeypatch):
+    driver = Answering()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    device = cuda.GpuDevice()
+    with device.pinned(np.empty(cuda.WORTH_PINNING // 8)):
+        assert driver.calls[-1] == "cuMemHostRegister_v2"
+    assert driver.calls[-1] == "cuMemHostUnregister"
+    driver.cuMemHostRegister_v2 = lambda *_: 2
+    driver.calls.clear()
+    with device.pinned(np.empty(cuda.WORTH_PINNING // 8)), device.pinned(np.empty(1)):
+        pass
+    assert not driver.calls
+
+
 class Refusing:
     """A driver that answers every call with an error."""
 

@@ -67,5 +67,8 @@ def label_of(name: str) -> str:
 
 def numbered(count: int, swept: Mapping[str, Floats]) -> EnsembleLayout:
     """Return the layout of members that are numbered, with the values that differ between them."""
+    import pandas as pd
+
     labels = {label_of(name): (("member",), values) for name, values in swept.items()}
-    return EnsembleLayout({"member": count}, {"member": (("member",), np.arange(count)), **labels})
+    # a range is not stored as numbers, of which a million would take longer than some motions on a GPU
+    return EnsembleLayout({"member": count}, {"member": (("member",), pd.RangeIndex(count)), **labels})

@@ -45,12 +45,13 @@ GPU_BATCH_BYTES = 2**30
 class EnsembleStates(NamedTuple):
     """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none.
 
-    ``exact`` (N,) tells which starts are known to satisfy the constraints up to rounding; ``phases`` are those of the
-    outputs under dry friction, if they are needed for forces.
+    ``failed`` (N,) says which members have a reason, and ``exact`` (N,) which starts are known to satisfy the constraints
+    up to rounding; ``phases`` are those of the outputs under dry friction, if they are needed for forces.
     """
 
     y: Floats
     reasons: NDArray[np.str_]
+    failed: NDArray[np.bool_]
     exact: NDArray[np.bool_]
     phases: OutputPhases | None = None
 
@@ -123,7 +124,8 @@ class EnsembleRunner:
             found, done, exact, phases = self.native(members, usable & ~self._at_rest(members))
         else:
             found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
-        reasons, self.handed_over = np.zeros(len(members), "U1"), ()
+        # without failures texts are not compared, which takes milliseconds for a million members
+        reasons, failed, self.handed_over = np.zeros(len(members), "U1"), ~done, ()
         self.velocity_jumps = {}
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
@@ -142,7 +144,8 @@ class EnsembleRunner:
                 if phases is not None and self._last_run is not None:
                     phases.runs[int(k)] = self._last_run
             reasons = messages.astype(str)
-        return EnsembleStates(found, reasons, exact, phases)
+            failed = reasons != ""
+        return EnsembleStates(found, reasons, failed, exact, phases)
 
     def _rounds_of_friction(self, *, forces: bool) -> StickSlipRounds | None:
         """Return the simulation of contacts that stick and slip, by the compiled integrator; None if there is none."""

@@ -123,8 +123,7 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds = self.study, self.runner.seconds
-        y, reasons, exact, phases = self.runner(members)
-        failed = reasons != ""
+        y, reasons, failed, exact, phases = self.runner(members)
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
             refuse_changing_members(self.dynamics, study.times[-after.shape[1] :], after, members.p, first)
