@@ -189,7 +189,7 @@ def test_rows_of_redundant_systems_are_selected_for_all_members_at_once(monkeypa
 
 
 def test_arrays_of_starts_are_read_in_place() -> None:
-    """A copy for a million members would take longer than their motion on a GPU; the caller's arrays stay as they are."""
+    """A copy for a million members takes longer than their motion on a GPU; the caller's arrays are not changed."""
     q0, qd0 = np.array([[1.0, 0.0], [0.6, -0.8]]), np.zeros((2, 2))
     found = members_of(("x", "y"), (), q0, qd0, {})
     assert np.shares_memory(found.q, q0) and np.shares_memory(found.qd, qd0)

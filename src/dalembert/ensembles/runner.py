@@ -45,7 +45,7 @@ GPU_BATCH_BYTES = 2**30
 class EnsembleStates(NamedTuple):
     """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none.
 
-    ``failed`` (N,) says which members have a reason, and ``exact`` (N,) which starts are known to satisfy the constraints
+    ``failed`` (N,) says which members have a reason, ``exact`` (N,) which starts are known to satisfy the constraints
     up to rounding; ``phases`` are those of the outputs under dry friction, if they are needed for forces.
     """
 
