@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,9 +170,7 @@ class SimulatedRun:
             return [run]
         found = self.stick_slip.parameters_at(self._settled(run).t)
         bounds = [0, *(k for k in range(1, len(found)) if found[k] != found[k - 1]), len(found)]
-        return [
-            replace(run.taken(slice(a, b)), parameters=found[a]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)
-        ]
+        return [replace(run.taken(slice(a, b)), parameters=found[a]) for a, b in pairwise(bounds)]
 
     def _parameters_along(self, times: Floats) -> Floats:
         """Return the parameters of the dynamics (T, p) at times."""
