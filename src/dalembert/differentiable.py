@@ -19,7 +19,16 @@ from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.flow_arguments import ordered_parameters, state_array
-from dalembert.flow_errors import Ending, ending_error, explain, raise_if, refuse_rest, start_error, unless_forces_jump
+from dalembert.flow_errors import (
+    Ending,
+    ending_error,
+    explain,
+    raise_if,
+    refuse_rest,
+    refuse_unreached,
+    start_error,
+    unless_forces_jump,
+)
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.flow_steps import GivenSteps, step_controller
@@ -28,6 +37,7 @@ from dalembert.integration.guarded_solver import GuardedSolver, vector_field
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.run import suited_to
 from dalembert.integration.start_states import require_start
+from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import fixed_events
 from dalembert.lazy_jax import refuse_forked_process
 from dalembert.lowering.build import build
@@ -145,7 +155,7 @@ class _FlowProgram:
             self._check_start(q, qd, p)
         ys, failed, off, end = self.solve(q, qd, p, from_steps=known)
         if known and bool(failed):
-            self._raise_failure(q, qd, p)
+            self._raise_failure(q, qd, p, end)
         if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
             severity = failed + 2 * off  # a motion from a start off the constraints may fail for that reason
             ys = raise_if(ys, severity > 0, severity, self._message, (off, q, qd, p, end))
@@ -163,8 +173,9 @@ class _FlowProgram:
         numbers = np.asarray(q), np.asarray(qd), self.times[0], p
         require_start(self.dynamics, *numbers, allow_violation=self.allow_violation)
 
-    def _raise_failure(self, q: Array, qd: Array, p: tuple[Array, ...]) -> None:
+    def _raise_failure(self, q: Array, qd: Array, p: tuple[Array, ...], end: Ending) -> None:
         """Raise the error of a motion that did not reach the last time."""
+        refuse_unreached(self.dynamics, self.method, self.times, p, end)
         numbers = np.asarray(q), np.asarray(qd), self.times, p
         if isinstance(self.system, System):
             refuse_rest(self.system, self.method, *numbers)
@@ -213,9 +224,22 @@ class _FlowProgram:
         times, states, steps = cast("Any", (solution.ts, solution.ys, solution.stats["num_steps"]))
         if from_steps:
             last = solution.stats["num_accepted_steps"]
-            found = states[jnp.searchsorted(times, outputs)]
-            return found, times, failed, off, Ending(times[last], states[last], steps, stopped)
-        return states[0], times[2], failed, off, Ending(times[1][0], states[1][0], steps, stopped)
+            found, reached = states[jnp.searchsorted(times, outputs)], times
+            end = Ending(times[last], states[last], steps, stopped)
+        else:
+            found, reached, end = states[0], times[2], Ending(times[1][0], states[1][0], steps, stopped)
+        if projects_fixed_steps(self.dynamics, method):
+            failed, end = self._with_unreached(found, p, failed, end)
+        return found, reached, failed, off, end
+
+    def _with_unreached(self, states: Array, p: tuple[Array, ...], failed: Array, end: Ending) -> tuple[Array, Ending]:
+        """Return whether the motion failed and where it ended, which is also at an output off the constraints."""
+        outputs, (q, qd) = jnp.asarray(self.times), split_state(states)
+        terms = jax.vmap(self.dynamics.terms, in_axes=(0, 0, 0, None))(q, qd, outputs, p)
+        unreached = jnp.any(off_constraints(terms, q, jnp), axis=1)
+        first, any_off = jnp.argmax(unreached), ~failed & jnp.any(unreached)
+        place = Ending(outputs[first], states[first], end.steps, end.stopped)
+        return failed | any_off, jax.tree.map(lambda own, other: jnp.where(any_off, own, other), place, end)
 
     def _by_steps(self, steps: Array, q: Array, qd: Array, p: tuple[Array, ...]) -> Array:
         """Return the states at all times by steps to given times, which are infinite after the last one."""

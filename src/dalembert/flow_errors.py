@@ -28,6 +28,7 @@ from dalembert.integration.path import Path
 from dalembert.integration.run import run
 from dalembert.integration.start_states import require_start
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
+from dalembert.integration.step_check import first_unreached, projects_fixed_steps
 from dalembert.integration.time_segments import jump_times, segments_of
 from dalembert.lowering.build import build
 from dalembert.model.expression_values import expression_values
@@ -160,6 +161,11 @@ def ending_error(
     """Return the error of a motion that ended before the last time, with the reason if that needs no JAX."""
     t, t1, y = float(end.t), float(times[-1]), np.asarray(end.y)
     by_numpy = dynamics.machine_code is not None and answers_by_numpy(dynamics)
+    if by_numpy:
+        try:
+            refuse_unreached(dynamics, method, times, p, end)
+        except SimulationError as error:
+            return error
     resting, speed = _slowest_contact(system, t, y, p)
     if resting and speed > SLOW_CONTACT * max(np.abs(qd).max(), np.abs(y[len(qd) :]).max()):
         # a fixed step ends at the speed it had before the contact came to rest, with equations that have a solution
@@ -181,6 +187,18 @@ def ending_error(
         )
     no_trajectory: Any = None  # only the text of the error leaves the compiled program
     return SimulationError(message, t, no_trajectory)
+
+
+def refuse_unreached(dynamics: Dynamics, method: Method, times: Any, p: Any, end: Ending) -> None:
+    """Raise an error if a motion ended because its fixed steps are too long to be projected onto the constraints."""
+    if not projects_fixed_steps(dynamics, method):
+        return
+    t, (q, qd) = float(end.t), np.split(np.asarray(end.y), 2)
+    unreached = first_unreached(dynamics, q[None], qd[None], np.array([t]), p)
+    if unreached is not None:
+        no_trajectory: Any = None
+        message = f"the motion must be continued to t = {times[-1]:.6g}; it ended at t = {t:.6g}: {unreached[1]}"
+        raise SimulationError(message, t, no_trajectory)
 
 
 def _trouble(dynamics: Dynamics, method: Method, t: float, y: Floats, p: Any) -> str:

@@ -167,6 +167,10 @@ class LargeRun:
             again.follow(np.concatenate([run.q[0], run.qd[0]]), bar)
         return again
 
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the run: no event changes its parameters."""
+        return [run]
+
     def steps(self, run: Trajectory) -> Floats:
         """Return the times of the integration steps, from the first time of the run to its last."""
         return np.array([run.t[0], *self._again(run, run.t[[0, -1]]).step_times])

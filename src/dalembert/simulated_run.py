@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,17 +164,31 @@ class SimulatedRun:
             times = self._path(run, self._settled(run).t).t
         return times[(times >= run.t[0]) & (times <= run.t[-1])]
 
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the consecutive parts of a run with constant parameters, which events may change; each has its own."""
+        if self.stick_slip is None or not self.stick_slip.changed:
+            return [run]
+        found = self.stick_slip.parameters_at(self._settled(run).t)
+        bounds = [0, *(k for k in range(1, len(found)) if found[k] != found[k - 1]), len(found)]
+        return [replace(run.taken(slice(a, b)), parameters=found[a]) for a, b in pairwise(bounds)]
+
+    def _parameters_along(self, times: Floats) -> Floats:
+        """Return the parameters of the dynamics (T, p) at times."""
+        if self.stick_slip is None or not self.stick_slip.changed:
+            return np.broadcast_to(vector_of(self.p), (len(times), len(self.p)))
+        found = self.stick_slip.parameters_at(times)
+        return np.array([[own[name] for name in self.dynamics.parameters] for own in found])
+
     def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
         """Return M (T, n, n) and A (T, m, n) along the run."""
         run = self._settled(run)
-        states, n = self._states(run), len(run.coordinates)
+        states, n, p = self._states(run), len(run.coordinates), self._parameters_along(run.t)
         native = self.dynamics.machine_code
         if native is not None:
-            p = np.broadcast_to(vector_of(self.p), (len(run), len(self.p)))
             M, _, A, *_ = native.terms_of_many(states, run.t, p)
         else:
-            states_at = zip(*np.split(states, 2, axis=1), run.t, strict=True)
-            terms = [terms_at(self.dynamics, q, qd, t, self.p) for q, qd, t in states_at]
+            states_at = zip(*np.split(states, 2, axis=1), run.t, p, strict=True)
+            terms = [terms_at(self.dynamics, q, qd, t, tuple(own)) for q, qd, t, own in states_at]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
 
@@ -197,10 +212,8 @@ class SimulatedRun:
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
-        changed = set[str]() if self.stick_slip is None else self.stick_slip.changed
-        # a parameter that an event has changed has no value along the whole run
-        constant = {name: value for name, value in run.parameters.items() if name not in changed}
-        return values_along(replace(self._settled(run), parameters=constant), self.symbols, expression)
+        pieces = self.pieces(run)
+        return np.concatenate([values_along(self._settled(piece), self.symbols, expression) for piece in pieces])
 
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""

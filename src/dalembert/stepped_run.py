@@ -164,6 +164,10 @@ class SteppedRun:
         found = self._again(run, wanted).trajectory(self)
         return replace(found.taken(np.searchsorted(wanted, asked)), notes=run.notes, statistics=run.statistics)
 
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the run: no event changes its parameters."""
+        return [run]
+
     def steps(self, run: Trajectory) -> Floats:
         """Return the times of the steps, from the first time of the run to its last."""
         count = int(np.ceil((run.t[-1] - run.t[0]) / self.motion.method.step * (1 - SAME_TIME)))

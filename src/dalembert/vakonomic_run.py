@@ -74,6 +74,10 @@ class VakonomicRun:
         moved = original_motion(self.system, self.extended.at(times), self.chosen, self.parameters)
         return replace(moved, notes=run.notes)
 
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the run: no event changes its parameters."""
+        return [run]
+
     def steps(self, run: Trajectory) -> Floats:
         """Return the times of the integration steps."""
         return self.extended.require_source("a vakonomic run").steps(self.extended)

@@ -60,8 +60,7 @@ def test_a_change_of_parameters_is_noted_and_its_energy_counted() -> None:
     ledger = run.ledger()
     assert ledger["drops"][-1] == pytest.approx(-0.25, rel=1e-8)
     assert np.abs(ledger.audit).max() < 1e-9
-    with pytest.raises(da.InputError, match="unknown: `m`"):
-        run.evaluate(m * x)
+    np.testing.assert_allclose(run.evaluate(m * x), np.array([2, 2, 1]) * run.q[:, 0], rtol=1e-15)
 
 
 def latched(then: da.Change, position: sp.Expr = x - y) -> da.Trajectory:

@@ -48,3 +48,17 @@ def test_a_light_body_under_friction() -> None:
     np.testing.assert_allclose(run.q[-1, :2], 5 * 0.5 + acceleration * 0.125, rtol=1e-11)
     np.testing.assert_allclose(run.acceleration[-1, :2], acceleration, rtol=1e-9)
     assert run.statistics["program"] == "machine code"
+
+
+@pytest.mark.parametrize("mass", [1e-6, 1e-9, 1e-13, 1e-16])
+def test_a_light_pulley_between_two_ropes_is_well_posed(mass: float) -> None:
+    """Three loads and a light pulley; relative to it the two ropes are nearly parallel in the mass metric."""
+    a, b, c, d = da.coordinates("a b c d")
+    ropes = da.Constraint(a + d, name="first"), da.Constraint(b + c - 2 * d, name="second")
+    M, Q = np.diag([1, 2, 3, mass]), -9.81 * np.array([1, 2, 3, mass])
+    system = da.System((a, b, c, d), M, Q, ropes)
+    verdict = da.check(system)
+    assert verdict.well_posed, str(verdict)
+    free = np.array([[1, 0], [0, 1], [-2, -1], [-1, 0]])  # d = −a, c = −b − 2a
+    expected = free @ np.linalg.solve(free.T @ M @ free, free.T @ Q)
+    np.testing.assert_allclose(da.motion(system, [0] * 4, [0] * 4).acceleration, expected, rtol=1e-13)

@@ -14,7 +14,7 @@ from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.analysis.hidden_constraints import Hidden
 from dalembert.analysis.verdict import Finding
 from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
-from dalembert.mass import own_units
+from dalembert.mass import mass_kind, own_units
 from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
@@ -32,6 +32,8 @@ LARGEST_SADDLE = 5
 
 def undetermined_accelerations(terms: Terms, forces: int, names: tuple[str, ...]) -> list[Finding]:
     """Return findings about accelerations that are not determined; the first ``forces`` rows of A have forces."""
+    if forces == len(terms.A) and mass_kind(terms.M).kind == "positive definite":
+        return []
     scale = own_units(terms.M)
     M, A = terms.M / np.outer(scale, scale), unit_rows(terms.scaled_rows)[0]
     # a direction without mass and constraint is reported on its own, since its remedy is different

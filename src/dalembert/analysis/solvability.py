@@ -17,7 +17,7 @@ import sympy as sp
 from dalembert.analysis.evaluated_terms import Model, Point, sizes
 from dalembert.array_types import Floats
 from dalembert.linear_algebra import contradictions, dependencies
-from dalembert.mass import own_units
+from dalembert.mass import mass_kind, own_units
 from dalembert.model import graph
 
 
@@ -64,9 +64,19 @@ def unsolvable_systems(model: Model, forces: int, places: list[Point], points: l
     levels = (
         _velocity_equations(model, places),
         _acceleration_equations(model, points),
-        motion_equations(model, forces, points),
+        motion_equations(model, forces, [point for point in points if not _follows_from_rows(model, forces, point)]),
     )
     return (level for level in levels if level.unsolvable_rows())
+
+
+def _follows_from_rows(model: Model, forces: int, point: Point) -> bool:
+    """Return whether the equations of motion are solvable if A q̈ = b is: M is definite and every row has a force.
+
+    Their matrix has the squared condition of A in the mass metric. With a pulley of 1e-9 kg between two ropes it is
+    singular up to rounding, although its constraints are independent.
+    """
+    terms = model.terms(point)
+    return forces == len(terms.b) and mass_kind(terms.M).kind == "positive definite"
 
 
 def _velocity_equations(model: Model, places: list[Point]) -> Equations:

@@ -83,6 +83,8 @@ def _event_guard(
 def _side(expression: sp.Expr, choice: Choice, t: float, span: float, *, at_zero: bool) -> tuple[int, float]:
     """Return the sign of an expression just ahead of a state, and its value there, or zero if that is no rounding."""
     values = _values_ahead(expression, choice, t, RATE_STEP * span)
+    if np.isinf(values).any():  # beside a pole
+        return (1 if values[-1] > 0 else -1), 0.0
     here, change = float(values[0]), float(values[-1] - values[0])
     if not at_zero and abs(here) > abs(change) / RATE_STEP * AT_ZERO:
         return (1 if here > 0 else -1), here
@@ -126,9 +128,9 @@ def _values_ahead(expression: sp.Expr, choice: Choice, t: float, step: float) ->
         found = outputs_at(phase.mode.dynamics, phase.method, None, times, states, times, phase.values)
         later = phase.admissible(times[1:], states[1:], found["reactions"][1:])
         reactions = np.concatenate([choice.reactions[None], later])
-    return expression_values(phase.mode.system, (expression,), further)(times, states, phase.p, reactions=reactions)[
-        :, 0
-    ]
+    values = expression_values(phase.mode.system, (expression,), further)
+    with np.errstate(all="ignore"):  # as in ``Phase.guard_values``
+        return values(times, states, phase.p, reactions=reactions)[:, 0]
 
 
 def _is_resolved(values: Floats) -> bool:

@@ -105,7 +105,7 @@ class HybridSimulation:
                         if not fired:
                             continue
                         phase, y = choice.phase, choice.y
-                    after = self._react(fired, y, t)
+                    after = self._react([guard for guard in fired if guard not in segment.poles], y, t)
                     if after is None:
                         return self.record.partial_trajectory(times)
                     choice = self._next(after, t, phase, fired)

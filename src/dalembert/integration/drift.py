@@ -94,8 +94,8 @@ class Baumgarte(Drift):
 class Projection(Drift):
     """Project the state onto the constraints after every step, in the mass metric: positions, then velocities.
 
-    Each iteration is one Gauss–Newton step and squares the violation, so that two iterations reduce the violation left
-    by an adaptive step to rounding. Projection works with every solver.
+    Each iteration is one Gauss–Newton step, in the compiled integrator with the gradients of the first one. Two
+    iterations reduce the violation left by an adaptive step to rounding. Projection works with every solver.
 
     ``conserve`` names first integrals of the motion, which the projection then keeps at their initial values to
     rounding: ``"energy"``, the energy of the Lagrangian, an expression of coordinates, velocities, time and parameters,

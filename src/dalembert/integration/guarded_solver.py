@@ -44,6 +44,23 @@ class Record(NamedTuple):
     moved_far: Array
 
 
+class CorrectedStep(diffrax.AbstractLocalInterpolation):
+    """The states between which a step goes, the second one after the drift cure.
+
+    The interpolation of a solver ends in the state before the drift cure. Outputs of a flow are at ends of steps.
+    """
+
+    t0: Any
+    t1: Any
+    y0: Array
+    y1: Array
+
+    def evaluate(self, t0: Any, t1: Any = None, left: bool = True) -> Array:
+        assert t1 is None
+        missing = jnp.where(t0 == self.t1, 0.0, (self.t1 - t0) / (self.t1 - self.t0))
+        return self.y1 - missing * (self.y1 - self.y0)
+
+
 class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     """Selects independent constraint rows at each step, applies the drift cure, and stops at an invalid equation.
 
@@ -76,7 +93,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
 
     @property
     def interpolation_cls(self) -> Any:
-        return self.solver.interpolation_cls
+        return CorrectedStep
 
     @property
     def term_compatible_contr_kwargs(self) -> Any:
@@ -115,7 +132,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         selection = self.dynamics.engine.select_rows(*split_state(y0), t0, p)
         # a solver may reuse the last stage of the step before, from the other side of a jump
         made_jump = made_jump | self._is_after_jump(t0) if self.jumps else made_jump
-        y1, error, dense, inner, result = self.solver.step(terms, t0, t1, y0, (p, selection), inner, made_jump)
+        y1, error, _, inner, result = self.solver.step(terms, t0, t1, y0, (p, selection), inner, made_jump)
         reached: Array = self._after_impulse(y1, t0, t1, p, selection.rows)
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, selection.rows))
         moved_far = jnp.asarray(False) if self.lenient else self._moved_far(y0, reached, y1)
@@ -138,7 +155,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
             jnp.where(rank != record.rank, t0, record.changed_at),
             moved_far & ends,
         )
-        return y1, error, dense, (inner, record), result
+        return y1, error, {"y0": y0, "y1": y1}, (inner, record), result
 
     def _is_after_jump(self, t: Any) -> Array:
         return jnp.any(jnp.asarray(self.jumps, float) == t)

@@ -34,6 +34,10 @@ class RunSource(Protocol):
         """Return the motion at increasing times within the run."""
         ...
 
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the consecutive parts of a run with constant parameters, which events may change; each has its own."""
+        ...
+
     def steps(self, run: Trajectory) -> Floats:
         """Return the times of the integration steps, from the first time of the run to its last."""
         ...

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
@@ -26,10 +25,13 @@ def projects_fixed_steps(dynamics: Dynamics, method: Method) -> bool:
     return method.step is not None and method.drift.projections > 0 and "position" in dynamics.levels
 
 
-def off_constraints(terms: Terms, q: Floats) -> NDArray[np.bool_]:
-    """Return the constraints (k, m) at position level that projection has not reached at states q (k, n)."""
-    far = np.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q)
-    return far & violated(terms.position, terms.A, q)  # where all terms vanish, a residual is rounding
+def off_constraints(terms: Terms, q: Any, xp: Any = np) -> Any:
+    """Return the constraints (k, m) at position level that projection has not reached at states q (k, n).
+
+    ``xp`` is NumPy or ``jax.numpy``.
+    """
+    far = xp.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q, xp)
+    return far & violated(terms.position, terms.A, q, xp=xp)  # where all terms vanish, a residual is rounding
 
 
 def first_unreached(dynamics: Dynamics, q: Floats, qd: Floats, t: Floats, p: Any) -> tuple[int, str] | None:

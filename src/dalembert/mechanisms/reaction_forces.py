@@ -50,6 +50,19 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
     if axes not in ("world", "body"):
         raise InputError(f'`axes` must be "world" or "body"; got {axes!r}.')
     require_trajectory_of(mechanism, run)
+    pieces = [run] if run.source is None else run.source.pieces(run)
+    parts = [_reactions_of(mechanism, piece, axes) for piece in pieces]
+    return Reactions(run.t, parts[0] if len(parts) == 1 else {name: _joined(parts, name) for name in parts[0]})
+
+
+def _joined(parts: Sequence[dict[str, Reaction]], name: str) -> Reaction:
+    """Return a reaction along a run from those along its parts."""
+    own = [part[name] for part in parts]
+    return Reaction(*(np.concatenate([getattr(r, field) for r in own]) for field in ("force", "torque", "unique")))
+
+
+def _reactions_of(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:
+    """Return the reactions along a run with constant parameters."""
     rows = _rows(mechanism, run)
     given = run.reactions[:, :, None] * rows  # (T, m, n): the force of each constraint along each coordinate
     friction = _friction(mechanism, run, run.constraint_force - given.sum(axis=1))
@@ -60,7 +73,7 @@ def reactions_of(mechanism: Any, run: Trajectory, axes: str) -> Reactions:
         share = given[:, mine].sum(axis=1) + friction.get(joint.name, 0.0)
         force, torque = _wrench(mechanism, joint.markers, run, share, axes)
         found[joint.name] = Reaction(force, torque, _unique(rows[:, mine], free[:, mine]))
-    return Reactions(run.t, found | _motors(mechanism, run, axes))
+    return found | _motors(mechanism, run, axes)
 
 
 def _motors(mechanism: Any, run: Trajectory, axes: str) -> dict[str, Reaction]:

@@ -78,7 +78,8 @@ class Event:
     name          its name in ``run.events``; by default the expression
     then          a ``da.Change``, or None
 
-    An expression that is zero at the start of the motion has no event there.
+    An expression that is zero at the start of the motion has no event there. One that jumps from one sign to the other
+    has an event at the jump; a pole, at which it changes its sign through infinity, is none.
 
     Raises
     ------

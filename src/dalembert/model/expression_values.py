@@ -39,8 +39,9 @@ def expression_values(
         shape = np.shape(t)
         none = [np.zeros(shape)] * len(lam)
         forces = [none if given is None else _columns(given)[: len(lam)] for given in (multipliers, reactions)]
-        numbers = (p[name] for name in names)
-        found = compute(t, *_columns(y), *numbers, *forces[0], *forces[1])
+        # as numbers of NumPy: dividing by zero is infinite then, and no `ZeroDivisionError` of Python
+        numbers = np.array([p[name] for name in names], float)
+        found = compute(np.asarray(t, float)[()], *_columns(y), *numbers, *forces[0], *forces[1])
         # one state is evaluated thousands of times in a run with contacts: no array is made for each entry
         result = np.empty((*shape, len(found)))
         for i, entry in enumerate(found):

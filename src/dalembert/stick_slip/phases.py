@@ -115,7 +115,7 @@ class Phase:
         found = np.array(
             [
                 # relative to the largest one, so that the resolution of a transition does not depend on units
-                *(v / max(np.abs(v).max(), TINY) for v in watched),
+                *(v / max(np.abs(v[np.isfinite(v)]).max(initial=0.0), TINY) for v in watched),
                 *(self.load(c, t, y, reactions).margin for c in self.determined),
                 *([self.holding(t, y, reactions).margin] if self.undetermined else []),
             ]

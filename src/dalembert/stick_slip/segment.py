@@ -41,6 +41,13 @@ SLOWDOWN_RATIO = 0.1
 """A segment ends where a contact that slides in a plane has slowed down to this fraction of its speed. Its direction
 may change ever faster before it comes to rest; shorter segments keep the steps short enough."""
 
+LARGEST_MARGIN = 1e6
+"""Bound of margins where their bending is examined; those of contacts and guards without poles are at most one."""
+
+BEFORE_POLE, POLE_GROWTH = (1e-3, 1e-6), 5.0
+"""Times before the end of a segment, relative to its length, between which an expression grows by this factor and more
+towards a pole, also where it is as slow as that of a cube root."""
+
 BRACKET_DIVISIONS = 64
 """Number of parts into which the bracket of a transition is divided at once."""
 
@@ -88,6 +95,19 @@ class Segment:
             return found
         # one state and many may round differently, and nothing else ends a phase without friction
         return (self.phase.guards[int(np.argmin(values))],)
+
+    @cached_property
+    def poles(self) -> tuple[Guard, ...]:
+        """Those of the guards in ``fired`` that changed their sign through infinity: they grow towards the end."""
+        began, length = float(self.path.t[0]), self.end - float(self.path.t[0])
+        times = self.end - length * np.array(BEFORE_POLE)
+        if not self.fired or self.end - times[-1] <= TIME_RESOLUTION / BEFORE_POLE[-1] * max(abs(began), abs(self.end)):
+            return ()  # too short to tell
+        before = np.searchsorted(self.path.t, times, side="right") - 1
+        y, reactions = self.phase.outputs_at(self.path.native, self.path.t[before], self.path.y[before], times)
+        far, near = np.abs(self.phase.guard_values(times, y, reactions)).T
+        grown = near > POLE_GROWTH * far
+        return tuple(g for g, pole in zip(self.phase.guards, grown, strict=True) if pole and g in self.fired)
 
     @property
     def undefined(self) -> tuple[Guard, ...]:
@@ -218,6 +238,7 @@ def _check_times(times: Floats, counts: Indices) -> tuple[Indices, Floats]:
 def _under_resolved(margins: Floats, step: Indices, counts: Indices) -> NDArray[np.bool_]:
     """Return in which steps margins (contacts, k) bend so much between checks that a transition may be missed."""
     found = np.zeros(len(counts), bool)
+    margins = np.clip(margins, -LARGEST_MARGIN, LARGEST_MARGIN)  # infinite at poles
     bend = np.abs(margins[:, 1:-1] - (margins[:, :-2] + margins[:, 2:]) / 2)
     near = (margins[:, 1:-1] > 0) & (margins[:, 1:-1] <= 2 * bend)
     same_step = (step[:-2] == step[2:]) & (counts[step[2:]] < MAX_CHECKS_PER_STEP)

@@ -265,6 +265,12 @@ class StickSlipSimulation:
         end = self.segments[-1].end
         return self.trajectory(np.unique(np.append(times[times <= end], end)))
 
+    def parameters_at(self, times: Floats) -> list[dict[str, float]]:
+        """Return the parameters at times, by name; an output at an event has those before it."""
+        ends = [segment.end for segment in self.segments]
+        places = np.searchsorted(ends, times).clip(max=len(ends) - 1)
+        return [self.segments[k].phase.p for k in places]
+
     @property
     def step_times(self) -> Floats:
         """The times of all integration steps so far; those beyond the end of a segment were discarded."""
