@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.array_types import Floats, all_finite, all_true, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift
@@ -125,7 +125,7 @@ class NativeSteps:
         """
         self.begin(y0[0], float(t0[0]))
         found, well_conditioned = self._sample(t0, y0, times, states_only)
-        if not well_conditioned.all() and self._select_other_rows(y0[0], float(t0[0])):
+        if not all_true(well_conditioned) and self._select_other_rows(y0[0], float(t0[0])):
             return self._sample(t0, y0, times, states_only)
         return found, well_conditioned
 
@@ -134,11 +134,11 @@ class NativeSteps:
     ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
         y, outputs, validity = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
         well_conditioned = validity > 0
-        if not np.isfinite(y).all():
+        if not all_finite(y):
             well_conditioned &= np.isfinite(y).all(axis=1)
         if states_only:
             return by_coordinates(y), well_conditioned
-        if not well_conditioned.all():
+        if not all_true(well_conditioned):
             solved = {name: values for name, values in outputs.items() if name != "energy"}
             # zero rather than NaN, which would spread to the other states in the products below
             outputs |= {name: np.where(well_conditioned[:, None], values, 0.0) for name, values in solved.items()}
@@ -169,8 +169,8 @@ class NativeSteps:
 
 def by_coordinates(states: Floats) -> dict[str, Any]:
     """Return states (k, 2n) as coordinates and velocities (k, n), by the names of ``Trajectory``."""
-    q, qd = np.split(states, 2, axis=1)
-    return {"q": q, "qd": qd}
+    n = states.shape[1] // 2
+    return {"q": states[:, :n], "qd": states[:, n:]}
 
 
 def native_of(dynamics: Dynamics) -> NativeDynamics:

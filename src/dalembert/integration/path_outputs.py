@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, all_true
 from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
 from dalembert.integration.method import Method
@@ -48,13 +48,12 @@ def outputs_at(
     """Return the motion at times reached by one step each from states at t0; no step is taken where the times agree."""
     if native is None:
         native = native_steps(dynamics, method, p)
-    found: dict[str, Any] = {}
-    missing = np.ones(len(times), bool)
-    if native is not None:
-        found, well_conditioned = native.sample(t0, y0, times, states_only=states_only)
-        missing = ~well_conditioned
-    if missing.any():
-        found = _with_missing(dynamics, method, found, missing, (t0, y0, times), p, states_only)
+    if native is None:
+        found, computed = dict[str, Any](), np.zeros(len(times), bool)
+    else:
+        found, computed = native.sample(t0, y0, times, states_only=states_only)
+    if not all_true(computed):
+        found = _with_missing(dynamics, method, found, ~computed, (t0, y0, times), p, states_only)
     return {"energy": None} | found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, rejection_reason, row_labels
+from dalembert.array_types import Floats, all_finite, all_true, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -33,7 +33,7 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     """Return n finite numbers in coordinate order, from a sequence or a mapping by name."""
     if type(given) is np.ndarray and given.shape == (len(names),) and given.dtype == float:
         values: Any = given
-        if np.isfinite(values).all():
+        if all_finite(values):
             return np.array(values, order="C")
     if type(given) in (tuple, list) and len(given) == len(names) and _are_plain(given):
         return np.array(given, float)
@@ -113,8 +113,8 @@ def time_values(given: Any, argument: str, *, increasing: bool = False) -> Float
 
 def _increase(times: Floats) -> bool:
     """Return whether there are two or more increasing times with finite ends, so that all of them are finite."""
-    ordered = times.ndim == 1 and len(times) > 1 and (times[1:] > times[:-1]).all()
-    return bool(ordered) and isfinite(times[0]) and isfinite(times[-1])
+    ordered = times.ndim == 1 and len(times) > 1 and all_true(times[1:] > times[:-1])
+    return ordered and isfinite(times[0]) and isfinite(times[-1])
 
 
 def scalar_value(given: Any, argument: str) -> Floats:
