@@ -79,6 +79,6 @@ def all_true(mask: NDArray[np.bool_]) -> bool:
     return np.count_nonzero(mask) == mask.size
 
 
-def all_finite(values: Floats) -> bool:
-    """Return whether all entries are finite."""
-    return all_true(np.isfinite(values))
+def all_finite(values: Any) -> bool:
+    """Return whether all entries of an array, of NumPy or JAX, are finite."""
+    return all_true(np.isfinite(np.asarray(values)))

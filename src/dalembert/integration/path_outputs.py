@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, all_true
+from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.extras import require
 from dalembert.integration.method import Method
@@ -49,11 +49,11 @@ def outputs_at(
     if native is None:
         native = native_steps(dynamics, method, p)
     if native is None:
-        found, computed = dict[str, Any](), np.zeros(len(times), bool)
+        found, valid = dict[str, Any](), np.zeros(len(times), bool)
     else:
-        found, computed = native.sample(t0, y0, times, states_only=states_only)
-    if not all_true(computed):
-        found = _with_missing(dynamics, method, found, ~computed, (t0, y0, times), p, states_only)
+        found, valid = native.sample(t0, y0, times, states_only=states_only)
+    if valid is not None:
+        found = _with_missing(dynamics, method, found, ~valid, (t0, y0, times), p, states_only)
     return {"energy": None} | found
 
 
