@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, all_true
 from dalembert.arrays import namespace_of, repeat, svd
 from dalembert.tolerances import (
     LEAST_DISTANCE,
@@ -168,7 +168,7 @@ def dependence_shares(A: Floats, tolerance: float = RANK_TOLERANCE) -> Floats:
     """
     # as in ``independent_rows``, so that the rank is the same in both
     basis: Any = orthonormal_basis(np.asarray(A, float), np.arange(len(A)), tolerance)  # pyright: ignore
-    return np.zeros(len(A)) if basis.keep.all() else shares_outside(range_basis(basis))
+    return np.zeros(len(A)) if all_true(basis.keep) else shares_outside(range_basis(basis))
 
 
 def shares_outside(vectors: Any) -> Any:

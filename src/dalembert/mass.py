@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, all_finite, all_true
 from dalembert.tolerances import SINGULAR_MASS, SYMMETRY_TOLERANCE
 
 Kind = Literal["positive definite", "indefinite", "singular", "negative definite", "not symmetric"]
@@ -41,10 +41,10 @@ def mass_kind(M: Floats) -> MassKind:
 def is_symmetric(M: Any) -> bool:
     """Return whether every matrix of a batch (..., n, n) is symmetric up to rounding, relative to √(Mᵢᵢ Mⱼⱼ)."""
     M = np.asarray(M, float)
-    if not np.isfinite(M).all():
+    if not all_finite(M):
         return False
     transposed = np.swapaxes(M, -1, -2)
-    if (transposed == M).all():
+    if all_true(transposed == M):
         return True
     units = own_units(M)
     size = np.maximum(units[..., :, None] * units[..., None, :], np.maximum(np.abs(M), np.abs(transposed)))
@@ -54,14 +54,14 @@ def is_symmetric(M: Any) -> bool:
 def has_only_masses(M: Any) -> bool:
     """Return whether one matrix (n, n) is diagonal and positive."""
     M = np.asarray(M)
-    return M.ndim == 2 and np.count_nonzero(M) == len(M) and bool((M.diagonal() > 0).all())
+    return M.ndim == 2 and np.count_nonzero(M) == len(M) and all_true(M.diagonal() > 0)
 
 
 def own_units(M: Floats) -> Floats:
     """Return the unit (..., n) of each coordinate from the masses alone."""
     own = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
     # the usual case first, since every answer at one state is checked in these units
-    return own if (own > 0).all() else coordinate_units(M, np.zeros((*M.shape[:-2], 0, M.shape[-1])))
+    return own if all_true(own > 0) else coordinate_units(M, np.zeros((*M.shape[:-2], 0, M.shape[-1])))
 
 
 def in_units(M: Any, units: Any) -> Any:

@@ -55,7 +55,7 @@ def symbols_of(system: Any, dynamics: Dynamics) -> StateSymbols:
     return StateSymbols(tuple(function(t) for function in functions))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class SimulatedRun:
     """The system, method and segments of a simulated run; an implementation of ``RunSource``.
 

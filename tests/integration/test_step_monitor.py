@@ -37,8 +37,8 @@ def test_long_steps_are_divided_to_the_length_of_others_and_where_steps_shrink_t
     monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), p)
 
     def found(*steps: float) -> tuple[list[int], int]:
-        long, parts = monitor._long_steps(np.cumsum([0.0, *steps]))
-        return long.tolist(), parts
+        longest, parts = monitor._division(np.cumsum([0.0, *steps]))
+        return [k for k, step in enumerate(steps) if step > longest], parts
 
     assert found(1, 1, 1) == ([], 1)
     assert found(1, 1, 1, 4.5, *[1] * 7) == ([3], 5)

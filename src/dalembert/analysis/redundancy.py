@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import all_true
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, StateError
 from dalembert.integration.drift import Drift
@@ -68,7 +69,7 @@ MOST_NOTES = 5
 def redundancies(dynamics: Dynamics, found: Trajectory, p: Any) -> list[str]:
     """Return notes on the redundant constraints at the start and at each output where the rank has changed."""
     rank = found.rank
-    if (rank == len(found.constraints)).all():
+    if all_true(rank == len(found.constraints)):
         return []
     notes: list[str] = []
     for k in [0, *(np.flatnonzero(np.diff(rank)) + 1)][:MOST_NOTES]:

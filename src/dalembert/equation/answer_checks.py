@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.array_types import all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
@@ -48,7 +49,7 @@ TERMS = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", 
 def require_finite(terms: Mapping[str, Any]) -> None:
     """Raise an error unless all terms of a problem are finite."""
     for name, array in terms.items():
-        if not np.isfinite(np.asarray(array)).all():
+        if not all_finite(array):
             raise InputError(
                 f"`{name}` must be finite at this state; got {np.asarray(array)}. Look for a division by zero or a "
                 f"root of a negative number."

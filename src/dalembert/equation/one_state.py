@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dalembert.array_types import all_finite
 from dalembert.arrays import is_traced
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import refuse_trouble
@@ -43,6 +42,6 @@ def finished(
     if throw:
         refuse_trouble(answer, formulation, names)
     # a singular M has no free acceleration, though the constrained one may be unique
-    if not np.isfinite(np.asarray(answer.free_acceleration)).all():
+    if not all_finite(answer.free_acceleration):
         answer = replace(answer, free_acceleration=None, gauss=None)
     return answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.implicit_laws import ACCEPTED, is_unique
@@ -44,7 +44,7 @@ def refuse_paradox(
     """Raise an error if the normal forces have no solution or several, or if friction is within a relative margin of
     the critical coefficient; likewise for other laws of the actual reaction."""
     _refuse_lost_reaction(dynamics, answer, q, qd, t, margin, trajectory)
-    if answer.normals is None or not np.isfinite(np.asarray(answer.normals.coupling)).all():
+    if answer.normals is None or not all_finite(answer.normals.coupling):
         return
     normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
     critical = critical_coefficients(normals)
@@ -80,7 +80,7 @@ def _refuse_lost_reaction(
 ) -> None:
     """Raise an error if laws of the actual reaction leave none, or one that is not unique nearby."""
     found = answer.implicit
-    finite = np.isfinite(np.asarray(answer.ideal_force)).all()
+    finite = all_finite(answer.ideal_force)
     if found is None or not finite or (is_unique(found) and float(found.determinant) > margin):
         return
     names = ", ".join(f"`{constraint or law}`" for constraint, law in dynamics.laws)

@@ -73,14 +73,19 @@ class Method:
         return Method(self.formulation, self.drift, self.solver, self.rtol, atol, *rest)
 
     @property
+    def _atols(self) -> list[float]:
+        # as Python numbers: of a few, their extrema take a fifth of the time of NumPy's
+        return np.atleast_1d(self.atol).tolist()
+
+    @property
     def least_atol(self) -> float:
         """The smallest absolute tolerance of all components."""
-        return float(np.asarray(self.atol).min())
+        return min(self._atols)
 
     @property
     def largest_atol(self) -> float:
         """The largest absolute tolerance of all components."""
-        return float(np.asarray(self.atol).max())
+        return max(self._atols)
 
     @property
     def solver_name(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.array_types import Floats, all_true, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift
@@ -117,31 +117,33 @@ class NativeSteps:
 
     def sample(
         self, t0: Floats, y0: Floats, times: Floats, *, states_only: bool = False
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
+    ) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
         """Return all outputs at times reached by one step each, by the names of ``Trajectory``, and which are valid.
 
-        The entry "accurate" holds whether the error estimate of each step met the tolerance. With ``states_only``,
-        only the entries "q" and "qd" are returned: the multipliers of redundant constraints take most of the time.
+        The second result is None if all are. The entry "accurate" holds whether the error estimate of each step met the
+        tolerance. With ``states_only``, only the entries "q" and "qd" are returned: the multipliers of redundant
+        constraints take most of the time.
         """
         self.begin(y0[0], float(t0[0]))
-        found, well_conditioned = self._sample(t0, y0, times, states_only)
-        if not well_conditioned.all() and self._select_other_rows(y0[0], float(t0[0])):
+        found, valid = self._sample(t0, y0, times, states_only)
+        if valid is not None and self._select_other_rows(y0[0], float(t0[0])):
             return self._sample(t0, y0, times, states_only)
-        return found, well_conditioned
+        return found, valid
 
     def _sample(
         self, t0: Floats, y0: Floats, times: Floats, states_only: bool
-    ) -> tuple[dict[str, Any], NDArray[np.bool_]]:
-        y, outputs, validity = self.engine.sample(t0, y0, times, self.p, self.settings(0.0, 0.0, y0.shape[1]))
-        well_conditioned = validity > 0
-        if not np.isfinite(y).all():
-            well_conditioned &= np.isfinite(y).all(axis=1)
+    ) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
+        settings = self.settings(0.0, 0.0, y0.shape[1])
+        y, outputs, validity, is_complete = self.engine.sample(t0, y0, times, self.p, settings)
+        valid = None if is_complete else (validity > 0) & np.isfinite(y).all(axis=1)
+        if valid is not None and all_true(valid):
+            valid = None
         if states_only:
-            return by_coordinates(y), well_conditioned
-        if not well_conditioned.all():
+            return by_coordinates(y), valid
+        if valid is not None:
             solved = {name: values for name, values in outputs.items() if name != "energy"}
             # zero rather than NaN, which would spread to the other states in the products below
-            outputs |= {name: np.where(well_conditioned[:, None], values, 0.0) for name, values in solved.items()}
+            outputs |= {name: np.where(valid[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
         solved_names = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
         found: dict[str, Any] = {name: outputs[name] for name in solved_names}
@@ -156,7 +158,7 @@ class NativeSteps:
             found["energy"] = outputs["energy"][:, 0]
         found |= {
             **by_coordinates(y),
-            "rank": np.full(count, len(self.rows)),
+            "rank": np.array([len(self.rows)] * count),
             "inconsistency": np.zeros(count),
             "violation": at_own_level(
                 self.dynamics.levels, outputs["position"], outputs["velocity"], outputs["residual"]
@@ -164,13 +166,13 @@ class NativeSteps:
             "velocity_violation": outputs["velocity"],
             "accurate": validity != UNRELIABLE,
         }
-        return found, well_conditioned
+        return found, valid
 
 
 def by_coordinates(states: Floats) -> dict[str, Any]:
     """Return states (k, 2n) as coordinates and velocities (k, n), by the names of ``Trajectory``."""
-    q, qd = np.split(states, 2, axis=1)
-    return {"q": q, "qd": qd}
+    n = states.shape[1] // 2
+    return {"q": states[:, :n], "qd": states[:, n:]}
 
 
 def native_of(dynamics: Dynamics) -> NativeDynamics:

@@ -48,13 +48,12 @@ def outputs_at(
     """Return the motion at times reached by one step each from states at t0; no step is taken where the times agree."""
     if native is None:
         native = native_steps(dynamics, method, p)
-    found: dict[str, Any] = {}
-    missing = np.ones(len(times), bool)
-    if native is not None:
-        found, well_conditioned = native.sample(t0, y0, times, states_only=states_only)
-        missing = ~well_conditioned
-    if missing.any():
-        found = _with_missing(dynamics, method, found, missing, (t0, y0, times), p, states_only)
+    if native is None:
+        found, valid = dict[str, Any](), np.zeros(len(times), bool)
+    else:
+        found, valid = native.sample(t0, y0, times, states_only=states_only)
+    if valid is not None:
+        found = _with_missing(dynamics, method, found, ~valid, (t0, y0, times), p, states_only)
     return {"energy": None} | found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, all_finite, all_true
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -157,7 +157,7 @@ def followed(
             refuse_start(dynamics, method, q0, qd0, times[0], p)
         reached = reached_times(path, times)
         found = outputs_along(dynamics, method, path, reached, p)
-        if found["accurate"].all():
+        if all_true(found["accurate"]):
             return path, found
         doubtful = [float(t) for t in reached[~found["accurate"]] if t not in stops]
         interpolated = [_interpolated(dynamics, method, path, p, t) for t in doubtful]
@@ -246,8 +246,8 @@ def _trajectory(
 
 def first_invalid(trajectory: Trajectory, method: Method) -> int | None:
     """Return the index of the first time with forces that are not finite or constraints that are contradictory."""
-    bounded = method.formulation.compromises or (trajectory.inconsistency <= CONSISTENCY_TOLERANCE).all()
-    if bounded and np.isfinite(trajectory.acceleration).all():
+    bounded = method.formulation.compromises or all_true(trajectory.inconsistency <= CONSISTENCY_TOLERANCE)
+    if bounded and all_finite(trajectory.acceleration):
         return None
     valid = np.isfinite(trajectory.acceleration).all(axis=1)
     if not method.formulation.compromises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.array_types import all_true
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes
@@ -33,7 +34,7 @@ def _rank_notes(path: Path, ranks: Any) -> tuple[str, ...]:
             f"{max(crossing.uncertain for crossing in path.crossings):.0e}."
         )
     lowest, highest = path.ranks
-    if lowest != highest or (ranks != lowest).any():
+    if lowest != highest or not all_true(ranks == lowest):
         # outputs may lie at singular positions that no step has met
         lowest, highest = min(lowest, int(ranks.min())), max(highest, int(ranks.max()))
         last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""

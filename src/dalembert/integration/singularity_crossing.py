@@ -163,8 +163,8 @@ def _interpolate(native: NativeSteps, ts: Floats, ys: Floats, count: int) -> Cur
     times[0], times[-1] = ts[0], ts[-1]
     before = np.searchsorted(ts, times, side="right") - 1
     settings = settings_of(0.0, 0.0, INTERPOLATED_TOLERANCE, INTERPOLATED_TOLERANCE, np.inf, ys.shape[1])
-    found, outputs, validity = native.engine.sample(ts[before], ys[before], times, native.p, settings)
-    if not (validity > 0).all() or not np.isfinite(found).all():
+    found, outputs, validity, is_complete = native.engine.sample(ts[before], ys[before], times, native.p, settings)
+    if not is_complete and not ((validity > 0).all() and np.isfinite(found).all()):
         return None
     n = found.shape[1] // 2
     q, qd, qdd = found[:, :n], found[:, n:], outputs["acceleration"]

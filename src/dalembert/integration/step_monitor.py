@@ -80,48 +80,44 @@ class StepMonitor:
         """Collect the steps in which the rows change their orientation."""
         if not rows:
             return
-        doubtful = self._turned(t, y, rows)
-        long, parts = self._long_steps(t)
+        longest, parts = self._division(t)
+        uncertain = native_of(self.dynamics).orientation_test(rows)(y, t, self.p, longest, parts)
+        if not len(uncertain):
+            return
+        turned = self._turned(t, y, uncertain, 1, rows)
+        long = uncertain[t[uncertain + 1] - t[uncertain] > longest][:MOST_STEPS]
         if len(long):
-            doubtful = np.union1d(doubtful, self._turned_inside(t, y, long, parts, rows))
-        found = map(int, doubtful[:MOST_STEPS])
+            turned = np.union1d(turned, self._turned(t, y, long, parts, rows))
+        found = map(int, turned[:MOST_STEPS])
         self.doubtful += [DoubtfulStep(float(t[k]), float(t[k + 1]), y[k].copy(), list(rows)) for k in found]
 
-    def _turned(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the states (k, 2n), by index, from which to the next one the rows change their orientation."""
-        native = native_of(self.dynamics)
-        uncertain = np.flatnonzero(~native.orientation_test(rows)(y, t, self.p))
-        if not len(uncertain):
-            return uncertain
-        self.work += len(uncertain) * self.work_of_determinant
+    def _turned(
+        self, t: Floats, y: Floats, steps: NDArray[np.int64], parts: int, rows: tuple[int, ...]
+    ) -> NDArray[np.int64]:
+        """Return those of the given steps in which the rows change their orientation from the end of a part to the
+        next one."""
+        self.work += steps.size * parts * self.work_of_determinant
         if self.work > MOST_WORK:
-            return uncertain[:0]
-        pairs = np.stack([uncertain, uncertain + 1], axis=1).ravel()
-        A = native.rows_of_many(y[pairs], t[pairs], self.p)[:, list(rows)]
-        return uncertain[orientation_changes(A)[::2]]
+            return steps[:0]
+        times, states = interpolated(t, y, steps, parts)
+        A = native_of(self.dynamics).rows_of_many(states.reshape(times.size, -1), times.ravel(), self.p)[:, list(rows)]
+        # what lies between the end of one step and the start of the next is left out
+        changes = np.append(orientation_changes(A), False).reshape(times.shape)[:, :-1]
+        return steps[changes.any(axis=1)]
 
-    def _long_steps(self, t: Floats) -> tuple[NDArray[np.int64], int]:
-        """Return the steps inside which changes of orientation are looked for, and into how many parts to divide them.
+    def _division(self, t: Floats) -> tuple[float, int]:
+        """Return above which length steps are examined inside, and into how many parts they are divided.
 
         Two changes of orientation within one step cancel at its ends.
         """
         steps = t[1:] - t[:-1]
         longest = float(steps.max())
         if longest <= LONG_STEP * (t[-1] - t[0]) / len(steps):  # the mean, in less time than the median
-            return np.empty(0, np.int64), 1
+            return np.inf, 1
         median = _median(steps)
         # the median is zero where steps have shrunk to nothing before a singular position
         parts = PARTS_OF_STEP if longest >= PARTS_OF_STEP * median else ceil(longest / median)
-        return np.flatnonzero(steps > LONG_STEP * median)[:MOST_STEPS], parts
-
-    def _turned_inside(
-        self, t: Floats, y: Floats, steps: NDArray[np.int64], parts: int, rows: tuple[int, ...]
-    ) -> NDArray[np.int64]:
-        """Return those of the given steps inside which the rows seem to change their orientation, by interpolation."""
-        times, states = interpolated(t, y, steps, parts)
-        step, part = np.divmod(self._turned(times.ravel(), states.reshape(times.size, -1), rows), parts + 1)
-        # the last state of a step and the first one of the next are no part of either
-        return steps[step[part < parts]]
+        return LONG_STEP * median, parts
 
     def _check_residuals(self, t: Floats, y: Floats, rows: tuple[int, ...]) -> None:
         """Collect abrupt changes of the residuals, which without projection only a jump or a kink can cause.

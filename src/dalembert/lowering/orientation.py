@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The compiled test that constraint rows keep their orientation between successive states.
+"""The compiled test that constraint rows keep their orientation from step to step.
 
 det(A A'ᵀ) is positive wherever A A'ᵀ + A'Aᵀ is positive definite. With S = A + A' and D = A − A', twice that sum is
 S Sᵀ − D Dᵀ: what is left of the motion of 2n coordinates with masses 1 and −1 under the rows (S, D) when the
@@ -8,42 +8,125 @@ coordinates are eliminated. So the pivots of a sparse elimination show it, in mu
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms
+from dalembert.native.addresses import address_of
+from dalembert.native.assembly import (
+    DOUBLE,
+    POINTER,
+    UNOPTIMISED,
+    MachineCode,
+    element,
+    load,
+    number,
+    store,
+    write_program,
+)
 from dalembert.native.elimination import eliminate, sparse_order
 from dalembert.native.tape import Program
+from dalembert.native.writer import LONG, Writer, whole
 
 
 class OrientationTest:
-    """Compares the rows in use at successive states, in one call."""
+    """Finds the steps of a batch in which the rows in use may change their orientation, in one call."""
 
     def __init__(self, programs: Programs):
-        self._run = BatchProgram(kept_orientation(programs), 2 * programs.n + 1)
+        module, n = ir.Module(), programs.n
+        kept = write_program(module, "kept", kept_orientation(programs), hot=False)
+        write_uncertain_steps(module, kept, 2 * n, len(programs.source.parameters))
+        self._code = MachineCode(module, selection=UNOPTIMISED)  # must be kept as long as its function
+        kinds = ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+        self._uncertain = ctypes.CFUNCTYPE(ctypes.c_int64, *kinds)(self._code.address("uncertain"))
 
-    def __call__(self, y: Floats, t: Floats, p: Floats) -> NDArray[np.bool_]:
-        """Return whether the rows clearly keep their orientation between states y (k, 2n) and times (k,): (k − 1,)."""
-        states = np.concatenate([y, t[:, None]], axis=1)
-        # at each state the program also reads the next one, which follows in memory
-        return np.asarray(self._run.computed_at(states[:-1], t[:-1], p).all(axis=1))
+    def __call__(self, y: Floats, t: Floats, p: Floats, longest: float = np.inf, parts: int = 1) -> NDArray[np.int64]:
+        """Return the steps between states y (k, 2n) at times (k,), by index, in which the orientation may change.
+
+        Steps longer than ``longest`` are also examined inside, at the ends of so many parts, between which the motion
+        is interpolated by cubics.
+        """
+        y, t = np.ascontiguousarray(y, float), np.ascontiguousarray(t, float)
+        found = np.empty(len(t) - 1)
+        arrays = address_of(y), address_of(t), address_of(p)
+        count = self._uncertain(len(found), *arrays, longest, parts, address_of(found))
+        return found[:count].astype(np.int64)
+
+
+def write_uncertain_steps(module: ir.Module, kept: ir.Function, size: int, parameters: int) -> None:
+    """Write uncertain(count, y, t, p, longest, parts, found) -> number: the indices of the uncertain steps."""
+    w = Writer(module, "uncertain", (LONG, *[POINTER] * 3, DOUBLE, LONG, POINTER), LONG)
+    count, y, t, p, longest, parts, found = w.function.args
+    pair, own, flag = w.array(2 * size), w.array(parameters + 1), w.array(1)
+    _copy(w, p, own, parameters)
+    uncertain = w.variable(LONG, whole(0))
+    lost = w.variable(DOUBLE, number(0.0))
+
+    def compare(states: Any, before: Any, after: Any) -> None:
+        store(w.b, after, own, parameters)
+        w.b.call(kept, [states, before, own, flag])
+        w.b.store(w.b.fadd(w.get(lost), w.b.fsub(number(1.0), load(w.b, flag, 0))), lost)
+
+    for i in w.each(count):
+        w.b.store(number(0.0), lost)
+        start, end = load(w.b, t, i), load(w.b, t, w.b.add(i, whole(1)))
+        states, length = element(w.b, y, w.b.mul(i, whole(size))), w.b.fsub(end, start)
+        compare(states, start, end)
+        with w.b.if_then(w.b.fcmp_ordered(">", length, longest), likely=False):
+            part = w.b.fdiv(number(1.0), w.b.sitofp(parts, DOUBLE))
+            _copy(w, states, pair, size)
+            following = element(w.b, pair, size)
+            for j in w.each(parts):
+                places = [w.b.fmul(w.b.sitofp(k, DOUBLE), part) for k in (j, w.b.add(j, whole(1)))]
+                _interpolate(w, states, length, places[1], following, size)
+                compare(pair, *(w.b.fadd(start, w.b.fmul(length, place)) for place in places))
+                _copy(w, following, pair, size)
+        with w.b.if_then(w.b.fcmp_unordered(">", w.get(lost), number(0.0)), likely=False):
+            store(w.b, w.b.sitofp(i, DOUBLE), found, w.get(uncertain, LONG))
+            w.b.store(w.b.add(w.get(uncertain, LONG), whole(1)), uncertain)
+    w.b.ret(w.get(uncertain, LONG))
+
+
+def _copy(w: Writer, source: Any, target: Any, count: int) -> None:
+    for i in w.each(count):
+        store(w.b, load(w.b, source, i), target, i)
+
+
+def _interpolate(w: Writer, states: Any, h: Any, s: Any, to: Any, size: int) -> None:
+    """Store the state at a place s in a step of length h, by the cubics through the states at its ends."""
+    b, n = w.b, size // 2
+    r = b.fsub(number(1.0), s)
+    both = b.fmul(r, s)
+    # h₀₀ and h₀₁ of Hermite, and for the velocities their slopes, which differ by the sign only
+    rising = b.fmul(b.fmul(s, s), b.fsub(number(3.0), b.fmul(number(2.0), s)))
+    slope = b.fdiv(b.fmul(number(6.0), both), h)
+    slopes = b.fsub(r, b.fmul(number(2.0), s)), b.fsub(s, b.fmul(number(2.0), r))
+    for i in w.each(n):
+        at = [b.add(i, whole(k * n)) for k in range(4)]
+        q0, v0, q1, v1 = (load(b, states, place) for place in at)
+        moved = b.fsub(q1, q0)
+        bent = b.fmul(b.fmul(h, both), b.fsub(b.fmul(r, v0), b.fmul(s, v1)))
+        store(b, b.fadd(b.fadd(q0, b.fmul(rising, moved)), bent), to, i)
+        turned = b.fadd(b.fmul(b.fmul(r, slopes[0]), v0), b.fmul(b.fmul(s, slopes[1]), v1))
+        store(b, b.fadd(b.fmul(slope, moved), turned), to, at[1])
 
 
 def kept_orientation(programs: Programs) -> Program:
     """Record one if the rows in use clearly have the same orientation at two states, else zero.
 
-    In y the first state is followed by its time, the second state and its time.
+    In y the first state is followed by the second one, whose time is one more parameter.
     """
     first = RecordedTerms(programs)
     n, tape = programs.n, first.tape
-    following = [tape.input("y", 2 * n + 1 + i) for i in range(2 * n + 1)]
-    second = first.at(following[:n], following[n:-1], following[-1])
+    following = [tape.input("y", 2 * n + i) for i in range(2 * n)]
+    second = first.at(following[:n], following[n:], tape.input("p", len(programs.source.parameters)))
     pairs = [(first.row(k), second.row(k)) for k in programs.rows]
     rows = [[*sl.plus(before, after), *sl.minus(before, after)] for before, after in pairs]
     masses = [[(1 if i < n else -1) if i == j else 0 for j in range(2 * n)] for i in range(2 * n)]

@@ -27,7 +27,7 @@ class OutputsOfMany:
         self.levels, self.n = native.source.levels, programs.n
         self.left_out = len(programs.rows) < programs.m
         outputs, lengths = programs.outputs()
-        self._outputs, self._motion = (BatchProgram(one, 2 * self.n) for one in (outputs, programs.acceleration()))
+        self._outputs = BatchProgram(outputs, 2 * self.n)
         ends = [*accumulate(lengths, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
 
@@ -37,8 +37,8 @@ class OutputsOfMany:
         The second result tells which of them are well conditioned.
         """
         with np.errstate(all="ignore"):  # states after a failure are not finite
-            values, valid = self._outputs(y, t, p), self._motion(y, t, p)[:, -1] == 1.0
-            parts = {name: values[:, place] for name, place in self._places.items()}
+            values = self._outputs(y, t, p)
+            parts, valid = {name: values[:, place] for name, place in self._places.items()}, values[:, -1] == 1.0
             names = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
             found = {name: parts[name] for name in names}
             if self.left_out:

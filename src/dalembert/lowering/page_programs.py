@@ -17,7 +17,8 @@ class PageOutputs(NamedTuple):
     """Lengths of the parts of the outputs of a live page.
 
     ``powers`` are those of the applied forces, of the inputs, of the ideal and of the nonideal constraint force, as in
-    a ledger; ``sliding`` are the components of the sliding velocities of contacts under dry friction.
+    a ledger; ``sliding`` are the components of the sliding velocities of contacts under dry friction. The last part is
+    one if the solution is well conditioned, else zero.
     """
 
     ideal_force: int
@@ -29,6 +30,7 @@ class PageOutputs(NamedTuple):
     inputs: int
     sliding: int
     points: int
+    well_conditioned: int
 
 
 def recorded_expressions(programs: Programs, expressions: Sequence[Any]) -> Program:
@@ -65,6 +67,7 @@ def page_outputs(programs: Programs, points: Sequence[Any]) -> tuple[Program, Pa
         [] if control is None else control.inputs,
         [recorded.read(v) for velocity in source.sliding for v in velocity],
         [recorded.read(e) for e in points],
+        [recorded.well_conditioned()],
     )
     return Program(recorded.tape, [x for part in parts for x in part]), PageOutputs(*map(len, parts))
 

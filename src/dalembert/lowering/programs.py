@@ -257,6 +257,7 @@ class Programs:
             energy,
             motion.nonideal_c,
             [entry for k in everything for entry in recorded.row(k)] if len(self.rows) < self.m else [],
+            [recorded.well_conditioned()],
         )
         return Program(recorded.tape, [x for part in parts for x in part]), OutputLengths(*map(len, parts))
 

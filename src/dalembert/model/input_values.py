@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from math import inf, isfinite
+from operator import lt
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, rejection_reason, row_labels
+from dalembert.array_types import Floats, all_finite, all_true, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -33,7 +35,7 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     """Return n finite numbers in coordinate order, from a sequence or a mapping by name."""
     if type(given) is np.ndarray and given.shape == (len(names),) and given.dtype == float:
         values: Any = given
-        if np.isfinite(values).all():
+        if all_finite(values):
             return np.array(values, order="C")
     if type(given) in (tuple, list) and len(given) == len(names) and _are_plain(given):
         return np.array(given, float)
@@ -99,7 +101,7 @@ def time_values(given: Any, argument: str, *, increasing: bool = False) -> Float
     plain = type(given) in (tuple, list) and _are_plain(given)
     # the compiled code needs contiguous memory
     times = np.array(given if plain else as_numbers(given, argument), float, order="C")
-    if increasing and _increase(times):
+    if increasing and (_increase_plainly(given) if plain else _increase(times)):
         return times
     if not np.isfinite(times).all():
         raise InputError(f"`{argument}` must be finite; got {times}.")
@@ -111,10 +113,15 @@ def time_values(given: Any, argument: str, *, increasing: bool = False) -> Float
     return times
 
 
+def _increase_plainly(times: Sequence[float]) -> bool:
+    """Return whether there are two or more increasing numbers; a few take a fifth of the time of an array."""
+    return len(times) > 1 and all(map(lt, times, islice(times, 1, None)))
+
+
 def _increase(times: Floats) -> bool:
     """Return whether there are two or more increasing times with finite ends, so that all of them are finite."""
-    ordered = times.ndim == 1 and len(times) > 1 and (times[1:] > times[:-1]).all()
-    return bool(ordered) and isfinite(times[0]) and isfinite(times[-1])
+    ordered = times.ndim == 1 and len(times) > 1 and all_true(times[1:] > times[:-1])
+    return ordered and isfinite(times[0]) and isfinite(times[-1])
 
 
 def scalar_value(given: Any, argument: str) -> Floats:

@@ -18,8 +18,9 @@ from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.fixed_stepper import write_fixed_stepper
 from dalembert.native.initial_step import write_step_batch
 from dalembert.native.integrator_parts import Parts, write_parts
+from dalembert.native.output_sampler import write_sample
 from dalembert.native.step_functions import write_step_functions
-from dalembert.native.stepper import write_sample, write_stepper
+from dalembert.native.stepper import write_stepper
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import OutputLengths, Program
 
@@ -35,6 +36,19 @@ class TakenSteps(NamedTuple):
     rejected: int
     ending: int
     from_start: tuple[Floats, Floats]
+
+
+class Sample(NamedTuple):
+    """States y (k, 2n) at some times, their outputs by the names of ``OutputLengths``, and their validity (k,).
+
+    The validity is one, zero, or ``step_control.UNRELIABLE``. With ``is_complete`` it is one everywhere, and all
+    numbers are finite.
+    """
+
+    y: Floats
+    outputs: dict[str, Floats]
+    validity: Floats
+    is_complete: bool
 
 
 def write_integrator(
@@ -83,7 +97,7 @@ class NativeEngine:
         # the functions below are addresses within this code, which must be kept as long as they are
         self._code = MachineCode(module)
         self._step_batch = self._function("step_batch" if adaptive else "integrate", ctypes.c_int64, "aadaaaiaaaa")
-        self._sample = self._function("sample", None, "iaaaaaaaaa")
+        self._sample = self._function("sample", ctypes.c_int64, "iaaaaaaaaa")
         ends = [*accumulate(self.output_lengths, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
@@ -147,21 +161,17 @@ class NativeEngine:
         y_all = memory[second : second + (1 + taken) * size].reshape(1 + taken, size)
         return TakenSteps(t_all[1:], y_all[1:], int(memory[2]), ending, (t_all, y_all)), float(memory[1])
 
-    def sample(
-        self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats
-    ) -> tuple[Floats, dict[str, Floats], Floats]:
-        """Return states at times reached by one step each from (t0, y0), their outputs by name, and their validity.
-
-        The validity is one, zero, or ``step_control.UNRELIABLE``: see ``stepper``.
-        """
+    def sample(self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats) -> Sample:
+        """Return states at times reached by one step each from (t0, y0), and their outputs."""
         count, size, lines = len(times), self.size, sum(self.output_lengths)
         # one array as above: validity, states, outputs, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.workspace)
         address = address_of(memory)
-        self._sample(
+        complete = self._sample(
             *(count, address_of(t0), address_of(y0), address_of(times), address_of(p), address_of(settings)),
             *(address + 8 * first, address + 8 * second, address, address + 8 * last),
         )
         states, outputs = memory[first:second].reshape(count, size), memory[second:last].reshape(count, lines)
-        return states, {name: outputs[:, place] for name, place in self._places.items()}, memory[:count]
+        parts = {name: outputs[:, place] for name, place in self._places.items()}
+        return Sample(states, parts, memory[:count], complete == count)

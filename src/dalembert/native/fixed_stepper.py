@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive, evaluate, validity
+from dalembert.native.integrator_parts import Parts, arrive, evaluate
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING
 from dalembert.native.step_functions import StepFunctions
 from dalembert.native.stepper import (
@@ -17,6 +17,7 @@ from dalembert.native.stepper import (
     INTEGRATE,
     LAST_STEP_SLACK,
     MORE,
+    REACHED,
     Stepper,
     ending,
     keep_step,
@@ -129,17 +130,17 @@ def _write_integrate(module: ir.Module, parts: Parts, step: ir.Function) -> ir.F
 
 
 def _write_reached(module: ir.Module, parts: Parts, step: ir.Function) -> ir.Function:
-    """Write reached(y0, t0, time, p, settings, y, work): y is the state at a time, by one step from (t0, y0).
+    """Write reached(y0, t0, time, p, settings, y, work, begun): y is the state at a time, by one step from (t0, y0).
 
-    It returns one if the state is well conditioned, else zero. Fixed steps have no error estimate: outputs are as
-    accurate as steps.
+    It returns one if the step is well conditioned, else zero. Fixed steps have no error estimate: outputs are as
+    accurate as steps. All stages are computed, ``begun`` or not: there are few outputs within a fixed step.
     """
-    w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
-    start, now, time, p, settings, state, work = w.function.args
+    w = Writer(module, "reached", REACHED, DOUBLE)
+    start, now, time, p, settings, state, work, _ = w.function.args
     for i in w.each(parts.size):
         store(w.b, load(w.b, start, i), state, i)
     well_conditioned = w.variable(DOUBLE, number(1.0))
     with w.b.if_then(w.b.fcmp_ordered(">", time, now)):
         w.b.store(w.b.call(step, [state, now, w.b.fsub(time, now), p, settings, work]), well_conditioned)
-    w.b.ret(w.b.fmul(validity(w, parts, state, time, p, work), w.get(well_conditioned)))
+    w.b.ret(w.get(well_conditioned))
     return w.function

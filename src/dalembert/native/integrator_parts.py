@@ -129,17 +129,6 @@ def evaluate(w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
     w.b.call(parts.accelerate, [y, t, p, element(w.b, k, parts.n)])
 
 
-def validity(w: Writer, parts: Parts, y: Any, t: Any, p: Any, work: Any) -> Any:
-    """Return one if the equations are well conditioned at a state and the rows left out agree with them, else zero."""
-    evaluate(w, parts, y, t, p, work)
-    valid = load(w.b, work, parts.size)
-    if parts.agree is not None:
-        w.b.call(parts.agree, [y, t, p, work])
-        # both are zero or one
-        valid = w.b.fmul(valid, load(w.b, work, 0))
-    return valid
-
-
 def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
     """Store y1 in y, projected onto the constraints if there is a projection."""
     # into another array: the arguments of a program must not overlap

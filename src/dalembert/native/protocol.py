@@ -154,9 +154,10 @@ class NativeDynamics(Protocol):
         ...
 
     @property
-    def orientation_test(self) -> Callable[[Rows], Callable[[Floats, Floats, Floats], NDArray[np.bool_]]]:
-        """A function rows -> test, which returns of k states, times and parameters whether the rows clearly keep their
-        orientation from each state to the next, (k − 1,)."""
+    def orientation_test(self) -> Callable[[Rows], Callable[[Floats, Floats, Floats, float, int], NDArray[np.int64]]]:
+        """A function rows -> test, which returns the steps between k states in which the rows may change their
+        orientation: of states, times, parameters, the longest step that is not examined inside, and into how many
+        parts longer ones are divided."""
         ...
 
     def law_at(self, q: Any, qd: Any, t: Any, p: Any) -> Law | None:

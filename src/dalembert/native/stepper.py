@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive, validity
+from dalembert.native.integrator_parts import Parts, arrive
 from dalembert.native.step_control import (
     ABRUPT,
     INACCURATE,
@@ -33,6 +33,9 @@ compiled integrator hands over to the general one."""
 
 INTEGRATE = (POINTER, POINTER, DOUBLE, POINTER, POINTER, POINTER, LONG, *[POINTER] * 4)
 """Arguments of ``integrate``: y, t, end, h, p, settings, room, times, states, rejected, work."""
+
+REACHED = (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4, ir.IntType(1))
+"""Arguments of ``reached``: y0, t0, time, p, settings, y, work, begun."""
 
 LEAST_RATIO, MOST_RATIO = 0.2, 5.0
 """Bounds of the ratio of two successive steps."""
@@ -197,19 +200,21 @@ def keep_step(w: Writer, parts: Parts, y: Any, t: Any, times: Any, states: Any, 
 def _write_reached(
     module: ir.Module, parts: Parts, step: StepFunctions, error_of: ir.Function, moved: ir.Function | None
 ) -> ir.Function:
-    """Write reached(y0, t0, time, p, settings, y, work): y is the state at a time, by one full step from (t0, y0).
+    """Write reached(y0, t0, time, p, settings, y, work, begun): y is the state at a time, by one full step from
+    (t0, y0).
 
-    It returns one, zero if the state is not well conditioned, or ``UNRELIABLE`` if the step is not accurate.
-    Interpolation between steps would lose several orders.
+    It returns one, or ``UNRELIABLE`` if the step is not accurate. Interpolation between steps would lose several
+    orders. If the last call was for the same start, the first stage is ``begun`` already.
     """
-    w = Writer(module, "reached", (POINTER, DOUBLE, DOUBLE, *[POINTER] * 4), DOUBLE)
-    start, now, time, p, settings, state, k = w.function.args
+    w = Writer(module, "reached", REACHED, DOUBLE)
+    start, now, time, p, settings, state, k, begun = w.function.args
     stage, y1 = (element(w.b, k, (parts.stages + j) * parts.stride) for j in range(2))
     accurate = w.variable(DOUBLE, number(1.0))
     with w.b.if_else(w.b.fcmp_ordered(">", time, now)) as (later, at_once):
         with later:
             length = w.b.fsub(time, now)
-            step.begin(w, parts, start, now, p, k)
+            with w.b.if_then(w.b.not_(begun)):
+                step.begin(w, parts, start, now, p, k)
             w.b.call(step.step, [start, now, length, p, k, stage, y1, settings])
             fine = w.b.fcmp_ordered("<=", w.b.call(error_of, [start, y1, length, k, settings]), number(INACCURATE))
             arrive(w, parts, state, y1, time, p)
@@ -220,18 +225,5 @@ def _write_reached(
         with at_once:
             for j in w.each(parts.size):
                 store(w.b, load(w.b, start, j), state, j)
-    w.b.ret(w.b.fmul(validity(w, parts, state, time, p, k), w.get(accurate)))
+    w.b.ret(w.get(accurate))
     return w.function
-
-
-def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, outputs: ir.Function, length: int) -> None:
-    """Write sample(count, t0, y0, times, p, settings, states, outputs, validity, work): the outputs at each time."""
-    w = Writer(module, "sample", (LONG, *[POINTER] * 9))
-    count, t0, y0, times, p, settings, states, values, validity, work = w.function.args
-    for i in w.each(count):
-        row = w.b.mul(i, ir.Constant(LONG, parts.size))
-        state, time = element(w.b, states, row), load(w.b, times, i)
-        valid = w.b.call(reached, [element(w.b, y0, row), load(w.b, t0, i), time, p, settings, state, work])
-        store(w.b, valid, validity, i)
-        w.b.call(outputs, [state, time, p, element(w.b, values, w.b.mul(i, ir.Constant(LONG, length)))])
-    w.b.ret_void()

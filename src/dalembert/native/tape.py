@@ -201,7 +201,8 @@ class EnergyTerms(NamedTuple):
 class OutputLengths(NamedTuple):
     """Lengths of the parts of the program ``outputs``: acceleration, forces, multipliers, residuals, energy, C, A.
 
-    A is included only if rows are left out: the shortest multipliers are then computed from it afterwards.
+    A is included only if rows are left out: the shortest multipliers are then computed from it afterwards. The last
+    part is one if the solution is well conditioned, else zero.
     """
 
     acceleration: int
@@ -215,3 +216,4 @@ class OutputLengths(NamedTuple):
     energy: int
     nonideal_c: int
     constraint_matrix: int
+    well_conditioned: int
