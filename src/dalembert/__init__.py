@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from dalembert.model.laws import Quadratic as Quadratic
     from dalembert.model.laws import SlidingForce as SlidingForce
     from dalembert.model.laws import Viscous as Viscous
+    from dalembert.model.python_functions import function as function
     from dalembert.model.servo import Actuator as Actuator
     from dalembert.model.servo import Servo as Servo
     from dalembert.model.signal import signal as signal
@@ -226,6 +227,7 @@ _MODULES = {
     "model.friction": "Coulomb Stribeck",
     "model.function_system": "FunctionConstraint FunctionSystem",
     "model.laws": "Prescribed Proportional Quadratic SlidingForce Viscous",
+    "model.python_functions": "function",
     "model.servo": "Actuator Servo",
     "model.signal": "signal",
     "model.symbols": "coordinates ideal_force multiplier parameters reaction t",

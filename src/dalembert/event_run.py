@@ -21,7 +21,9 @@ from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, refuse_distant_laws
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.event import Event, event_problems
+from dalembert.model.function_values import end_of_function_values, require_function_values
 from dalembert.model.input_values import parameter_values, state_values
+from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
 from dalembert.simulated_run import SimulatedRun
 
@@ -48,8 +50,11 @@ def simulate_with_events(
     names = (*system.parameter_names, *sorted(further))
     p = dict(zip(names, parameter_values(names, parameters), strict=True))
     refuse_negative_coefficients(whole, tuple(p[name] for name in whole.parameter_names))
+    require_in_range(whole, times)
     dynamics = build(whole)
     values = tuple(np.asarray(p[name]) for name in dynamics.parameters)
+    require_state_in_range(whole, q0, qd0, times[0], values)
+    require_function_values(whole, q0, qd0, times[0], values)
     asked, times = times, settled_times(dynamics, values, times)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], values)
     scales = usual_atol(dynamics, q0, qd0, times[0], values) / USUAL_ATOL
@@ -59,7 +64,9 @@ def simulate_with_events(
         found = simulation.run(q0, qd0, times, allow_violation=allow_violation, progress=progress)
     except SimulationError as end:
         end.trajectory = source.complete(end.trajectory, asked, times)
-        raise
+        last = (whole, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, values)
+        hint = end_of_range(*last) + end_of_function_values(*last)
+        raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
     return source.complete(found, asked, times, drift_notes(method.drift))
 
 

@@ -42,6 +42,7 @@ from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
 from dalembert.model.friction_contacts import contacts
+from dalembert.model.function_values import end_of_function_values, require_function_values
 from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
@@ -102,6 +103,7 @@ def motion(
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
     require_in_range(system, time := scalar_value(t, "t"), "t")
     require_state_in_range(system, q, qd, t, p)
+    require_function_values(system, q, qd, t, p)
     at = settled_times(dynamics, p, time)
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
@@ -221,6 +223,7 @@ def simulate(
     times = time_values(times, "times", increasing=True)
     require_in_range(system, times)
     require_state_in_range(system, q0, qd0, times[0], p)
+    require_function_values(system, q0, qd0, times[0], p)
     span = (times[0], times[-1])
     page = page_source(system, method, (q0, qd0), span, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
@@ -250,7 +253,8 @@ def simulate(
         end.trajectory = source.complete(end.trajectory, asked, times)
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
-        hint += end_of_range(system, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, p)
+        last = (system, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, p)
+        hint += end_of_range(*last) + end_of_function_values(*last)
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 

@@ -85,6 +85,9 @@ FEATURES: dict[str, Callable[[], Feature]] = {
     "signals": lambda: Feature(
         da.System((x, y), PLANE, (da.signal([0, 1, 2], [0, 1, 0], name="gust"), -10), ROD), rest=LOWEST
     ),
+    "Python functions": lambda: Feature(
+        da.System((x, y), PLANE, (da.function("pull", lambda x: -jnp.tanh(x))(x), -10), ROD), rest=LOWEST
+    ),
     "more than 200": large,
     "FunctionSystem": lambda: Feature(functions()),
     "formulation": lambda: Feature(conservative(), arguments={"formulation": da.PseudoInverse()}),

@@ -125,7 +125,7 @@ def _at(
             given.append(missed[None])
 
     def kinetic(q: Array, t: Array) -> Array:
-        return qd @ dynamics.terms(q, qd, t, p).M @ qd / 2
+        return qd @ dynamics.mass_matrix(q, qd, t, p) @ qd / 2
 
     def energy(q: Array, t: Array) -> Array:
         if dynamics.energy is None:

@@ -13,8 +13,8 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
+from dalembert.model.data_function import DataFunction
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.signal import Signal
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING
@@ -89,7 +89,7 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     # common subexpressions: SymPy's printer is used unless the expressions are too large for it
     entries = flat(smooth)
     large = any(map(graph.is_large, entries)) or sum(graph.facts(e).size for e in entries) > graph.MOST_PRINTED
-    if large or any(graph.has_kind(e, Signal) for e in entries):
+    if large or any(graph.has_kind(e, DataFunction) for e in entries):
         function = numeric_function(arguments, smooth, ["numpy", "scipy"])
     else:
         function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)

@@ -23,9 +23,9 @@ import mpmath
 import sympy as sp
 
 from dalembert.model import graph
+from dalembert.model.data_function import DataFunction
 from dalembert.model.differentiation import derivative
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.signal import Signal
 from dalembert.model.symbols import InternalSymbol
 
 DIGITS = 50
@@ -140,9 +140,10 @@ class Jets:
             # at a random point no condition holds with equality, so that one branch is valid in a neighbourhood
             branch = next(value for value, condition in pieces if graph.replace(condition, point) == sp.true)
             return self.evaluate(branch, at, memory)
-        # a signal is data with one argument: its derivatives are signals, and need no chain rule of SymPy
-        if isinstance(e, Signal):
-            return self._composed(Signal(e.args[0], _slot(0)), [self.evaluate(e.args[1], at, memory)])
+        # the data of a signal or of a Python function have no series
+        if isinstance(e, DataFunction):
+            slots = [_slot(k) for k in range(len(e.places))]
+            return self._composed(e.func(e.args[0], *slots), [self.evaluate(place, at, memory) for place in e.places])
         parts = [self.evaluate(part, at, memory) for part in e.args]
         if isinstance(e, sp.Add):
             total: Jet = {}
@@ -189,8 +190,8 @@ def _partial(function: Any, alpha: tuple[int, ...]) -> Any:
     for slot, count in zip(slots, alpha, strict=True):
         for _ in range(count):
             found = derivative(found, slot)
-    # ``lambdify`` cannot print signals
-    if graph.has_kind(found, Signal):
+    # ``lambdify`` cannot print them
+    if graph.has_kind(found, DataFunction):
         return numeric_function(slots, found, "mpmath")
     return sp.lambdify(slots, found, modules="mpmath")
 

@@ -21,6 +21,7 @@ from dalembert.equation.stacked_least_squares import at_time
 from dalembert.extras import require
 from dalembert.lazy_jax import jnp
 from dalembert.names import listed, summary
+from dalembert.piecewise_polynomial import PiecewisePolynomial
 from dalembert.stabilisation import Gains, damping
 from dalembert.terms import Terms
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
@@ -69,6 +70,7 @@ class Compiled(NamedTuple):
     energy     (q, qd, t, p) -> number, or None when no Lagrangian is known
     engine     the functions called at every stage
     inputs     (q, qd, t, p) -> forces (r, n) of actuators, which are part of Q, or None without servo constraints
+    mass       (q, qd, t, p) -> M, for derivatives of M alone: forces need not have any. None: that of ``terms``
     """
 
     terms: Callable[..., Terms]
@@ -76,6 +78,7 @@ class Compiled(NamedTuple):
     energy: Callable[..., Array] | None
     engine: Engine
     inputs: Callable[..., Array] | None = None
+    mass: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +98,7 @@ class Dynamics:
     servos                                  for each servo constraint, by its name, the numbers of its rows
     integrals                               names of the first integrals that the projection conserves
     unreported                              names of the parameters that a simulation sets and does not report
+    general_time_functions                  returns the functions of time, where they are not in machine code
     """
 
     coordinates: tuple[str, ...]
@@ -111,6 +115,7 @@ class Dynamics:
     servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     integrals: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
+    general_time_functions: Callable[[], Any] | None = None
 
     def __repr__(self) -> str:
         return summary(
@@ -133,6 +138,11 @@ class Dynamics:
     def terms(self) -> Callable[..., Terms]:
         return self.compiled.terms
 
+    def mass_matrix(self, q: Array, qd: Array, t: Any, p: Any) -> Array:
+        """Return M, by a function that can be differentiated even if the forces cannot."""
+        mass = self.compiled.mass
+        return self.terms(q, qd, t, p).M if mass is None else mass(q, qd, t, p)
+
     @property
     def law(self) -> Callable[..., NonidealForces] | None:
         return self.compiled.law
@@ -152,6 +162,28 @@ class Dynamics:
     def machine_code(self) -> NativeDynamics | None:
         """The system in machine code if every function in it can be compiled natively, else None."""
         return self.native if self.native is not None and self.native.possible else None
+
+    @cached_property
+    def _of_time(self) -> tuple[Callable[[Any, Any], Any] | None, Sequence[PiecewisePolynomial], list[int]]:
+        native = self.machine_code
+        if native is not None:
+            return native.time_functions, native.signals, native.parameters_of_time
+        return (None, (), []) if self.general_time_functions is None else self.general_time_functions()
+
+    @property
+    def time_functions(self) -> Callable[[Any, Any], Any] | None:
+        """The explicit functions of time in the equations, (k, f) at k times, or None if none has isolated events."""
+        return self._of_time[0]
+
+    @property
+    def signals(self) -> Sequence[PiecewisePolynomial]:
+        """The signals of time in the equations."""
+        return self._of_time[1]
+
+    @property
+    def parameters_of_time(self) -> list[int]:
+        """The indices of the parameters that the functions of time depend on."""
+        return self._of_time[2]
 
     @property
     def engine(self) -> Engine:

@@ -85,9 +85,8 @@ def segments_of(
     is_implicit: bool = False,
 ) -> list[TimeSegment]:
     """Return the segments of a span for the explicit functions of time of a system, and for known jumps."""
-    native = dynamics.machine_code
-    functions = None if native is None else native.time_functions
-    if functions is None and not known and (native is None or not native.signals):
+    functions = dynamics.time_functions
+    if functions is None and not known and not dynamics.signals:
         return [TimeSegment(t0, t1)]
     sampled = None if functions is None else lambda t: functions(t, p)
     return segments(sampled, t0, t1, [*signal_events(dynamics, t0, t1), *known], is_implicit=is_implicit)
@@ -103,8 +102,7 @@ def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float,
 
     Signals of more than ``MOST_EVENTS`` breakpoints without jumps have none: their steps are short anyway.
     """
-    native = dynamics.machine_code
-    return events_of(() if native is None else native.signals, t0, t1)
+    return events_of(dynamics.signals, t0, t1)
 
 
 def events_of(signals: Sequence[PiecewisePolynomial], t0: float, t1: float) -> list[tuple[float, float]]:
@@ -133,11 +131,8 @@ class FixedEvents(NamedTuple):
 
 def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
     """Return the events of the functions of time, none if they depend on parameters."""
-    native = dynamics.machine_code
-    if native is None:
-        return FixedEvents(times, times, np.empty(0))
     begin, end = float(times[0]), float(times[-1])
-    if native.parameters_of_time:
+    if dynamics.parameters_of_time:
         found = segments(None, begin, end, signal_events(dynamics, begin, end))
     else:
         p = np.zeros(len(dynamics.parameters))
@@ -165,8 +160,7 @@ def _gaps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, floa
 
 def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
     """Return one time or many; where a function of time has a value of neither side of its jump, a time just before."""
-    native = dynamics.machine_code
-    functions = None if native is None else native.time_functions
+    functions = dynamics.time_functions
     if functions is None:
         return t
     return _settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))

@@ -15,6 +15,7 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.general_time_functions import general_time_functions
 from dalembert.lowering.input_sources import Held
 from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_functions
 from dalembert.lowering.law_functions import array_law
@@ -23,7 +24,13 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_feedback import RecordedFeedback
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source, source_of
-from dalembert.lowering.symbolic import SymbolicFunctions, array_terms, symbolic_functions
+from dalembert.lowering.symbolic import (
+    SymbolicFunctions,
+    array_terms,
+    has_python_functions,
+    mass_function,
+    symbolic_functions,
+)
 from dalembert.lowering.tape_functions import evaluated
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
@@ -86,6 +93,7 @@ def _build_symbolic(system: System) -> Dynamics:
         servos=servos,
         integrals=() if system.conserved is None else system.conserved.names,
         unreported=() if system.conserved is None else system.conserved.parameters,
+        general_time_functions=lambda: general_time_functions(source),
     )
 
 
@@ -118,6 +126,7 @@ def _compiled(source: Source) -> Compiled:
         energy=None if total is None else lambda q, qd, t, p: total(tuple(q), tuple(qd), t, tuple(p)),
         engine=program.engine(),
         inputs=inputs,
+        mass=mass_function(source) if has_python_functions(source) else None,
     )
 
 

@@ -15,8 +15,9 @@ from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.source import Source
 from dalembert.lowering.tape_functions import flat as flat
 from dalembert.lowering.tape_functions import function_of_tape
+from dalembert.model.data_function import DataFunction
 from dalembert.model.graph import facts, has_kind, is_large
-from dalembert.model.signal import Signal
+from dalembert.model.python_functions import python_functions_in
 
 if TYPE_CHECKING:
     from jax import Array
@@ -71,8 +72,8 @@ def _arc_cotangent(x: Any) -> Any:
 
 def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
     """Return expressions as a function of nested tuples of numbers."""
-    if any(is_large(e) or has_kind(e, Signal) for e in flat(expressions)):
-        return function_of_tape(arguments, expressions)
+    if any(is_large(e) or has_kind(e, DataFunction) for e in flat(expressions)):
+        return function_of_tape(arguments, expressions, SPECIAL_FUNCTIONS)
     return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
 
 
@@ -98,10 +99,14 @@ def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None
 def _refuse(expressions: Any, where: str) -> None:
     """Raise if something in the expressions cannot be computed."""
     printer = JaxPrinter()
-    known = {*SPECIAL_FUNCTIONS, *printer.known_functions, Signal.__name__}
+    known = {*SPECIAL_FUNCTIONS, *printer.known_functions}
     kinds = frozenset[type]().union(*(facts(e).kinds for e in flat(expressions)))
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
         name = kind.__name__
         printed = name in known or callable(getattr(printer, f"_print_{name}", None))
+        printed = printed or issubclass(kind, DataFunction)
         if issubclass(kind, (sp.Derivative, sp.Subs)) or (issubclass(kind, sp.Function) and not printed):
             raise ModelError([f"{where} must use functions that can be computed; `{name}` has no numerical form."])
+    for node in python_functions_in(flat(expressions)):
+        if node.data.untraceable and node.data.is_derivative:
+            raise ModelError([node.data.no_derivative(where)])

@@ -11,6 +11,7 @@ import sympy as sp
 
 from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
+from dalembert.model.python_functions import AppliedPythonFunction
 from dalembert.native.tape import LIBRARY, Tape
 
 
@@ -26,10 +27,15 @@ NAMES = {"Abs": "fabs", "ceiling": "ceil", "gamma": "tgamma", "loggamma": "lgamm
 
 
 class Recorder:
-    """Records expressions on a tape and returns their values; each distinct subexpression is recorded once."""
+    """Records expressions on a tape and returns their values; each distinct subexpression is recorded once.
 
-    def __init__(self, tape: Tape, inputs: Mapping[Any, Any]):
+    Machine code has the functions of the C library. A tape that JAX evaluates may have others as well, ``further`` by
+    their names in SymPy, and those written in Python.
+    """
+
+    def __init__(self, tape: Tape, inputs: Mapping[Any, Any], further: Mapping[str, Callable[..., Any]] | None = None):
         self.tape = tape
+        self._further = further
         self._found: dict[Any, Any] = dict(inputs)
         self._busy = False
 
@@ -64,7 +70,15 @@ class Recorder:
         name = NAMES.get(type(e).__name__, type(e).__name__)
         if isinstance(e, sp.Function) and (name in LIBRARY or name == "fabs"):
             return self.tape.record(name, *map(self, e.args))
-        raise NoMachineCodeError(type(e).__name__)
+        if isinstance(e, AppliedPythonFunction):
+            return self._call(e.data.name, e.data.traced, e.places)
+        return self._call(type(e).__name__, (self._further or {}).get(type(e).__name__), e.args)
+
+    def _call(self, name: str, function: Callable[..., Any] | None, places: Any) -> Any:
+        """Record a call of a Python function, which is possible on a tape for JAX alone."""
+        if self._further is None or function is None:
+            raise NoMachineCodeError(name)
+        return self.tape.line("call", function, *map(self, places))
 
     def _sum(self, e: Any) -> Any:
         total: Any = 0

@@ -12,6 +12,8 @@ from dalembert.lazy_jax import jax
 from dalembert.lowering.jax_functions import assemble, compiled, flat
 from dalembert.lowering.law_functions import LawFunctions, law_functions
 from dalembert.lowering.source import Source
+from dalembert.model.graph import has_kind
+from dalembert.model.python_functions import AppliedPythonFunction
 from dalembert.model.standard_form import StandardForm
 
 if TYPE_CHECKING:
@@ -63,3 +65,19 @@ def array_terms(functions: SymbolicFunctions, inputs: Callable[..., Array] | Non
         return found if inputs is None else found._replace(Q=found.Q + inputs(q, qd, t, p).sum(axis=0))
 
     return terms
+
+
+def has_python_functions(source: Source) -> bool:
+    """Return whether the forces may have no derivatives."""
+    return any(has_kind(entry, AppliedPythonFunction) for entry in source.form.applied_force)
+
+
+def mass_function(source: Source) -> Callable[..., Array]:
+    """Return M (n, n) as a function of arrays."""
+    form, n = source.form, len(source.form.applied_force)
+    raw = compiled((form.symbols.q, form.symbols.qd, form.symbols.time, source.parameters), form.mass_matrix)
+
+    def mass(q: Array, qd: Array, t: Any, p: Any) -> Array:
+        return assemble(flat(raw(tuple(q), tuple(qd), t, tuple(p))), (n, n))
+
+    return mass

@@ -28,6 +28,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "not": lambda a: jnp.logical_not(a),
     "select": lambda condition, a, b: jnp.where(condition, a, b),
     "lookup": lambda polynomial, x: polynomial(x, jnp),
+    "call": lambda function, *x: function(*x),
     "erf": lambda x: jsp.erf(x),
     "erfc": lambda x: jsp.erfc(x),
     "lgamma": lambda x: jsp.gammaln(x),
@@ -35,18 +36,18 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def function_of_tape(arguments: Any, expressions: Any) -> Callable[..., Any]:
+def function_of_tape(arguments: Any, expressions: Any, further: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
     """Return a function of nested tuples of numbers, like those of ``jax_functions.compiled``."""
     tape = Tape()
     symbols = flat(arguments)
-    read = Recorder(tape, {symbol: tape.input("given", i) for i, symbol in enumerate(symbols)})
+    read = Recorder(tape, {symbol: tape.input("given", i) for i, symbol in enumerate(symbols)}, further)
     try:
         outputs = _each(expressions, read)
     except NoMachineCodeError as unknown:
         raise ModelError(
             [
-                f"expressions as large or as deep as these must use elementary functions; `{unknown}` is none. "
-                "Make them smaller."
+                f"expressions that are large or deep, or contain signals or Python functions, must use elementary "
+                f"functions beside them; `{unknown}` is none."
             ]
         ) from None
 

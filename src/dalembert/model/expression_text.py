@@ -15,6 +15,7 @@ from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
 from dalembert.model.expression_grammar import MOST_NESTED
 from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_tokens import MOST_CHARACTERS
+from dalembert.model.python_functions import AppliedPythonFunction
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import ConstraintSymbol, ideal_force, t
 
@@ -157,6 +158,15 @@ def _signal(e: Any) -> Written:
     return f"{name_text(e.data.name)}{chr(39) * e.data.order}({_written(e.args[1])[0]})", _ATOM
 
 
+def _python_function(e: Any) -> Written:
+    raise ModelError(
+        [
+            f"a file holds expressions and signals, and must not need the Python function `{e.data.name}`. Write it as "
+            f"an expression, or its values as a `da.signal`."
+        ]
+    )
+
+
 def _piecewise(e: Any) -> Written:
     pieces = [
         _written(piece)[0] + ("" if condition == True else f" if {_written(condition)[0]}")  # noqa: E712
@@ -189,6 +199,7 @@ _RULES: tuple[tuple[Any, Callable[[Any], Written]], ...] = (
     (ideal_force, lambda e: (f"ideal_force({_written(e.args[0])[0]})", _ATOM)),
     (ConstraintSymbol, lambda e: (f"{type(e).__name__}({name_text(e.name)})", _ATOM)),
     (Signal, _signal),
+    (AppliedPythonFunction, _python_function),
     (sp.Derivative, _derivative),
     (AppliedUndef, _function_of_time),
     (sp.Piecewise, _piecewise),

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
+from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import plain_multiplier, plain_reaction
 from dalembert.model.system import System
@@ -31,7 +32,10 @@ def expression_values(
     parameters = [sp.Symbol(name, real=True) for name in names]
     actual = [plain_reaction(name) for name in system.constraint_names]
     arguments = [symbols.time, *symbols.q, *symbols.qd, *parameters, *lam, *actual]
-    compute = numeric_function(arguments, [symbols.plain(e) for e in expressions], "numpy")
+    plain = [symbols.plain(e) for e in expressions]
+    # SciPy has the special functions, and takes a while to be imported
+    special = any(kind.__module__.startswith("sympy.functions.special") for e in plain for kind in graph.facts(e).kinds)
+    compute = numeric_function(arguments, plain, "scipy" if special else "numpy")
 
     def values(
         t: Any, y: Floats, p: dict[str, float], multipliers: Floats | None = None, reactions: Floats | None = None

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
-import mpmath as mp
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter, SciPyPrinter
 from sympy.printing.pycode import MpmathPrinter
 
+from dalembert.model.data_function import DataFunction
 from dalembert.model.graph import Graph
-from dalembert.model.signal import Signal
-from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 DEEPEST = 20
 """Depth up to which subexpressions are written in one line; Python cannot compile deeply nested brackets."""
@@ -39,21 +37,21 @@ def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable
     """
     graph = Graph(_leaves(expressions))
     letters = {symbol: sp.Symbol(f"a{i}") for i, symbol in enumerate(_leaves(arguments))}
-    signals: dict[str, Any] = {}
-    lines, found = _lines(graph, letters, signals)
+    others: dict[str, Any] = {}
+    lines, found = _lines(graph, letters, others)
     ends = iter(graph.ends)
     reduced = _nested(expressions, lambda _: found[next(ends)])
     common: Any = lambda _: (lines, reduced)  # noqa: E731  (SymPy takes a function in place of its own search)
     printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]](_SETTINGS)
     names = _nested(arguments, letters.__getitem__)
-    known = [signals, *([modules] if isinstance(modules, str) else modules)]
+    known = [others, *([modules] if isinstance(modules, str) else modules)]
     return sp.lambdify(names, reduced, modules=known, printer=printer, cse=common)
 
 
-def _lines(graph: Graph, letters: dict[Any, Any], signals: dict[str, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+def _lines(graph: Graph, letters: dict[Any, Any], others: dict[str, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Return names for repeated subexpressions with their definitions, and every subexpression in terms of them.
 
-    Signals become functions by name, which are added to ``signals``.
+    Functions of data become functions by name, which are added to ``others``.
     """
     uses = Counter(part for parts in graph.parts for part in parts)
     uses.update(graph.ends)
@@ -66,9 +64,9 @@ def _lines(graph: Graph, letters: dict[Any, Any], signals: dict[str, Any]) -> tu
             name = sp.Symbol(f"v{number}_{len(inner)}")
             lines.append((name, node.func(*inner[:WIDEST])))
             inner = [name, *inner[WIDEST:]]
-        if isinstance(node, Signal):
-            signals[f"signal{number}"] = _signal_value(node.data.polynomial.continued)
-            node, inner = sp.Function(f"signal{number}")(*inner[1:]), inner[1:]
+        if isinstance(node, DataFunction):
+            others[f"function{number}"] = node.numerical
+            node, inner = sp.Function(f"function{number}")(*inner[1:]), inner[1:]
         same = all(part is other for part, other in zip_longest(node.args, inner))
         written = letters.get(node, node) if not parts else node if same else node.func(*inner)
         height.append(1 + max((height[part] for part in parts), default=-1))
@@ -78,19 +76,6 @@ def _lines(graph: Graph, letters: dict[Any, Any], signals: dict[str, Any]) -> tu
             written, height[-1] = name, 0
         found.append(written)
     return lines, found
-
-
-def _signal_value(polynomial: PiecewisePolynomial) -> Callable[[Any], Any]:
-    """Return a signal as a function of floats, arrays, or numbers of mpmath."""
-
-    def value(x: Any) -> Any:
-        if not isinstance(x, (mp.mpf, mp.mpc)):
-            return polynomial(x)
-        place, coefficients = polynomial.piece(float(x.real))
-        shift = x.real - mp.mpf(place)
-        return mp.polyval([mp.mpf(float(c)) for c in coefficients[::-1]], shift)
-
-    return value
 
 
 def _leaves(nested: Any) -> list[Any]:

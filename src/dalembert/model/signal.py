@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
+import mpmath as mp
 import numpy as np
 import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.model.data_function import DataFunction
 from dalembert.model.expressions import as_expression
 from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.symbols import t
@@ -91,36 +93,36 @@ class signal_data(sp.AtomicExpr):  # noqa: N801  (no class for users: it prints 
         return rf"\mathrm{{{self.data.name.replace('_', chr(92) + '_')}}}" + "'" * self.data.order
 
 
-class Signal(sp.Function):
+class Signal(DataFunction):
     """A signal at a place: one node of an expression, whose derivative is another one.
 
     Its arguments are the numbers and the place, usually ``da.t``; ``da.signal`` makes it.
     """
 
     nargs = (2,)
-    is_real = True
-    is_commutative = True
 
     @property
     def data(self) -> SignalData:
         return self.args[0].data  # pyright: ignore
 
+    @property
+    def numerical(self) -> Callable[..., Any]:
+        # continued beyond its range: comparisons of expressions take any numbers for their symbols
+        polynomial = self.data.polynomial.continued
+
+        def value(x: Any) -> Any:
+            if not isinstance(x, (mp.mpf, mp.mpc)):
+                return polynomial(x)
+            place, coefficients = polynomial.piece(float(x.real))
+            shift = x.real - mp.mpf(place)
+            return mp.polyval([mp.mpf(float(c)) for c in coefficients[::-1]], shift)
+
+        return value
+
     def fdiff(self, argindex: Any = 2) -> Any:
         if argindex != 2:
             return sp.S.Zero
         return Signal(signal_data(replace(self.data, order=self.data.order + 1)), self.args[1])
-
-    def _eval_evalf(self, prec: Any) -> Any:
-        place: Any = sp.N(self.args[1])
-        # continued beyond its range: comparisons of expressions take any numbers for their symbols
-        return sp.Float(float(self.data.polynomial.continued(float(place)))) if place.is_Number else None
-
-    def _sympystr(self, printer: Any) -> str:
-        return f"{printer._print(self.args[0])}({printer._print(self.args[1])})"
-
-    def _latex(self, printer: Any, exp: Any = None) -> str:
-        text = rf"{printer._print(self.args[0])}\left({printer._print(self.args[1])}\right)"
-        return text if exp is None else rf"{text}^{{{exp}}}"
 
 
 def signal(

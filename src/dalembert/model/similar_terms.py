@@ -192,6 +192,8 @@ def reason_against_groups(system: Any) -> str:
         return "it has servos, a controller or conserved integrals"
     if system.signals:
         return "it has signals, whose ranges are checked term by term"
+    if system.python_functions:
+        return "it has Python functions, which are not compiled"
     if not all(constraint.is_permanent for constraint in system.constraints):
         return "it has contacts that open and close"
     if any(getattr(placed.law, "can_stick", False) for placed in system.laws):

@@ -26,6 +26,7 @@ from dalembert.model.large_statement import LargeStatement
 from dalembert.model.latex import equations
 from dalembert.model.law_placement import PlacedLaw, placed_laws
 from dalembert.model.laws import Coefficient
+from dalembert.model.python_functions import AppliedPythonFunction, python_functions_in
 from dalembert.model.signal import Signal
 from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import similar_terms
@@ -326,6 +327,11 @@ class System:
     def signals(self) -> tuple[Signal, ...]:
         """All signals in the expressions of the model."""
         return tuple(signals_in(self.expressions()))
+
+    @cached_property
+    def python_functions(self) -> tuple[AppliedPythonFunction, ...]:
+        """All Python functions in the expressions of the model."""
+        return tuple(python_functions_in(self.expressions()))
 
     def expressions(self) -> tuple[Any, ...]:
         """Return every expression of the model."""

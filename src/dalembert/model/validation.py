@@ -16,6 +16,7 @@ from dalembert.model import graph
 from dalembert.model.constraint import Constraint, rejection_reason
 from dalembert.model.control_form import distinct_actuators, servo_problems
 from dalembert.model.ordering import name_of, quoted, unknown_names
+from dalembert.model.python_functions import python_function_problems
 from dalembert.model.signal_checks import signal_problems
 from dalembert.model.standard_form import nonlinear_terms
 from dalembert.model.symbols import (
@@ -40,7 +41,7 @@ def problems_of(system: Any) -> list[str]:
     if system.lagrangian is not None:
         problems += expression_problems(system, system.lagrangian, "the Lagrangian")
     problems += _name_problems(system) + _servo_problems(system)
-    return problems or signal_problems(system)
+    return problems or signal_problems(system) or python_function_problems(system.expressions())
 
 
 def coordinate_problems(coordinates: tuple[Any, ...]) -> list[str]:
@@ -91,11 +92,19 @@ def expression_problems(
     """Return problems of one expression: unknown functions, high derivatives and misplaced accelerations."""
     problems: list[str] = []
     known = system.known_coordinates
-    unknown = sorted(name_of(f) for f in functions_of_time(expression) - known)
+    foreign = functions_of_time(expression) - known
+    unknown = sorted(name_of(f) for f in foreign if f.args == (t,))
+    undefined = sorted({f.func.__name__ for f in foreign if f.args != (t,)})
+    if undefined:
+        problems.append(
+            f"{where} must use functions that can be computed; undefined: {quoted(undefined)}. Make a Python function "
+            f"known by `{undefined[0]} = da.function({undefined[0]!r}, ...)`."
+        )
     if unknown:
         problems.append(
             f"{where} must use only the system's coordinates ({quoted(system.coordinate_names)}); "
-            f"unknown: {quoted(unknown)}. Add them to `coordinates`, or make them parameters."
+            f"unknown: {quoted(unknown)}. Add them to `coordinates`, or make them parameters, `da.signal` or "
+            f"`da.function`."
         )
     other_time_symbols = sorted(str(s) for s in graph.free_symbols(expression) if s.name == "t" and s != t)
     if other_time_symbols:
@@ -110,7 +119,7 @@ def expression_problems(
         problems.append(f"{where} must not contain `da.multiplier`; only a nonideal law may.")
     if not forces and graph.has_kind(expression, reaction):
         problems.append(f"{where} must not contain `da.reaction`; only a nonideal law may, or a `da.Force` on a body.")
-    if any(d.expr not in known for d in derivatives) and not unknown:
+    if any(d.expr not in known for d in derivatives) and not foreign:
         problems.append(f"{where} must have its derivatives evaluated; call `.doit()` on `{graph.shown(expression)}`.")
     elif not accelerations and highest > 1:
         problems.append(f"{where} must not contain accelerations; got `{system.symbols.readable(expression)}`.")

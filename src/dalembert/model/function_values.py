@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Values of Python functions at states: where one has none, no motion begins or continues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.array_types import Floats
+from dalembert.errors import InputError
+from dalembert.model import graph
+from dalembert.model.expression_values import expression_values
+from dalembert.model.symbols import ideal_force, multiplier, reaction
+from dalembert.model.system import System
+
+
+def require_function_values(system: Any, q: Floats, qd: Floats, t: Any, p: Sequence[Any]) -> None:
+    """Raise an error if a Python function of a system has no finite value at a state."""
+    for problem in _problems(system, q, qd, t, p):
+        raise InputError(f"a Python function must return a finite number at this state; {problem}.")
+
+
+def end_of_function_values(system: Any, q: Floats, qd: Floats, t: Any, p: Sequence[Any]) -> str:
+    """Return a sentence on the last error that a Python function raised near a state; empty if there was none."""
+    for node in () if not isinstance(system, System) else system.python_functions:
+        for call, what in node.data.failures.items():
+            return f" Near it `{call}` {what}."
+    for problem in _problems(system, q, qd, t, p):
+        return f" There {problem}."
+    return ""
+
+
+def _problems(system: Any, q: Floats, qd: Floats, t: Any, p: Sequence[Any]) -> Iterator[str]:
+    nodes = [] if not isinstance(system, System) else system.python_functions
+    # forces are not known yet
+    nodes = [node for node in nodes if not graph.has_kind(node, ideal_force, multiplier, reaction)]
+    numbers = dict(zip(system.parameter_names, map(float, p), strict=True)) if nodes else {}
+    for node in nodes:
+        if node.data.is_derivative:
+            continue
+        node.data.failures.clear()
+        places = expression_values(system, node.places)(float(t), np.concatenate([q, qd]), numbers)
+        value = float(node.data.value(*places))
+        if not np.isfinite(value):
+            call = node.data.call_text(tuple(map(float, places)))
+            yield f"`{call}` {node.data.failures.get(call, f'is {value}')}"
