@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
+from dalembert.files.load import loads
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.trajectory import Trajectory
 from dalembert.names import quoted
@@ -19,15 +20,18 @@ AGREEMENT = 1e3
 On the same processor there is no difference."""
 
 
-def reproduce(system: AnySystem, run: Trajectory, *, drift: Drift | None = Projection(), **options: Any) -> Trajectory:
+def reproduce(
+    system: AnySystem | Trajectory, run: Trajectory | None = None, *, drift: Drift | None = Projection(), **options: Any
+) -> Trajectory:
     """Simulate a saved run again, check that the motion is the same, and return it together with its system.
 
-    A run from a file or a pickle holds arrays only. The run that is returned also has its ledger, its motion at other
-    times, and values of expressions.
+    A run from a file or a pickle has no compiled system. The run that is returned also has its ledger, its motion at
+    other times, and values of expressions. ``da.reproduce(run)`` uses the system that is in the file of a run, if it
+    could be written there; ``da.reproduce(system, run)`` uses one of yours.
 
     Parameters
     ----------
-    system     the system of the run
+    system     the system of the run; it may be left out if the file of the run holds it
     run        a trajectory from ``da.Trajectory.load``; its start, times, parameters and tolerances are used
     drift      the drift cure of the run
     options    ``solver``, ``formulation``, ``step``, ``max_step`` and ``control``, as they were passed to
@@ -35,7 +39,8 @@ def reproduce(system: AnySystem, run: Trajectory, *, drift: Drift | None = Proje
 
     Raises
     ------
-    InputError    if the run is not a motion of this system with these options: names, method or states differ
+    InputError    if the run is not a motion of this system with these options: names, method or states differ; or if
+                  no system is given and the run does not hold one
 
     Examples
     --------
@@ -47,7 +52,9 @@ def reproduce(system: AnySystem, run: Trajectory, *, drift: Drift | None = Proje
     >>> print(da.reproduce(system, saved).at(1.0)["x"].round(6))
     [0.540302]
     """
-    _require_reproducible(run)
+    if isinstance(system, Trajectory):
+        system, run = _stored_system(system), system
+    run = _reproducible(run)
     given: dict[str, Any] = {"parameters": run.parameters, "drift": drift, "allow_violation": True, **options}
     start = run.q[0], run.qd[0], run.t
     found = simulate(system, *start, rtol=run.statistics["rtol"], **given)
@@ -57,7 +64,18 @@ def reproduce(system: AnySystem, run: Trajectory, *, drift: Drift | None = Proje
     return found
 
 
-def _require_reproducible(run: Any) -> None:
+def _stored_system(run: Trajectory) -> AnySystem:
+    """Return the system that the file of a run holds."""
+    if not run.model:
+        raise InputError(
+            "`run` must hold its system to be simulated again without it; this one does not: it is not from a file "
+            "that `run.save` wrote, or its system cannot be written as a model file. Call `da.reproduce(system, run)`."
+        )
+    return loads(run.model, "the model in the file of the run").system
+
+
+def _reproducible(run: Any) -> Trajectory:
+    """Return a run that can be simulated again."""
     if not isinstance(run, Trajectory):
         raise InputError(f"`run` must be a trajectory; got {run!r}.")
     if run.mark:
@@ -67,6 +85,7 @@ def _require_reproducible(run: Any) -> None:
         )
     if len(run) < 2:
         raise InputError(f"`run` must have at least two times to be simulated again; it has {len(run)}.")
+    return run
 
 
 def _require_same(run: Trajectory, found: Trajectory) -> None:

@@ -18,7 +18,7 @@ from dalembert.control.controller import Controller
 from dalembert.control.held_plants import SmoothPlant
 from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.dynamics import Dynamics
-from dalembert.errors import InputError, SimulationError
+from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.extras import require
 from dalembert.integration.control_outputs import with_control
 from dalembert.integration.method import Method
@@ -55,6 +55,17 @@ def symbols_of(system: Any, dynamics: Dynamics) -> StateSymbols:
     return StateSymbols(tuple(function(t) for function in functions))
 
 
+def text_of_system(system: System) -> str:
+    """Return a system as the text of a model file, or an empty one if it cannot be written."""
+    from dalembert.model.system_document import system_document
+    from dalembert.model.value_document import document_text, value_entries
+
+    try:
+        return document_text(system_document(system) | value_entries(system, None, None, None, None))
+    except DalembertError:
+        return ""
+
+
 @dataclass(eq=False)
 class SimulatedRun:
     """The system, method and segments of a simulated run; an implementation of ``RunSource``.
@@ -79,6 +90,10 @@ class SimulatedRun:
     write_page: PageSource
     system: System | None = None
     paths: dict[bytes, Path] = field(default_factory=dict[bytes, Path])
+
+    def model_text(self) -> str:
+        """Return the system as the text of a model file, or an empty one if it cannot be written."""
+        return "" if self.system is None else text_of_system(self.system)
 
     @property
     def _estimates_bound(self) -> bool:

@@ -141,6 +141,10 @@ class SteppedRun:
 
     motion: ContactSteps
 
+    def model_text(self) -> str:
+        """Return an empty text: systems that are given by arrays cannot be written as a model file."""
+        return ""
+
     @property
     def write_page(self) -> Callable[..., Path]:
         raise InputError(

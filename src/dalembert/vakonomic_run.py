@@ -64,6 +64,10 @@ class VakonomicRun:
     chosen: Floats
     parameters: dict[str, float]
 
+    def model_text(self) -> str:
+        """Return an empty text, since ``da.reproduce`` follows d'Alembert's principle."""
+        return ""
+
     def ledger(self, run: Trajectory) -> Any:
         raise InputError(
             "a ledger is of constraint forces by d'Alembert's principle; this run is vakonomic. Use `da.simulate`."

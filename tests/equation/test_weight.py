@@ -1,11 +1,14 @@
 """Weights of contradictory equations: as functions of time, and what of them matters."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.equation.answer_checks import require_small_residual
 
 x, y = da.coordinates("x y")
 
@@ -107,3 +110,17 @@ def test_what_is_wrong_with_a_weight_is_said(message: str) -> None:
 def test_a_weight_may_be_a_list() -> None:
     found = da.constrained_motion(np.eye(1), [0], [[1], [1]], [1, 2], formulation=da.StackedLeastSquares([1, 3, 1]))
     np.testing.assert_allclose(found.acceleration, [1.25], rtol=1e-15)
+
+
+def test_a_constraint_of_large_weight_holds_beside_measurements() -> None:
+    """Two instruments with standard deviations 0.3 and 0.1: the mean by 1/σ²; y follows x by a rod."""
+    rows = (*torn().constraints, da.Constraint(y - x, name="rod"))
+    both = da.System((x, y), sp.eye(2), (0, 0), rows)
+    weights = 1 / np.array([0.3, 0.1]) ** 2
+    mean = weights @ [1, 2] / weights.sum()
+    found = da.motion(both, (0, 0), (0, 0), formulation=da.StackedLeastSquares([1, 1, *weights, 1e10]))
+    np.testing.assert_allclose(found.acceleration, [mean, mean], rtol=1e-9)
+    np.testing.assert_allclose(found.acceleration_covariance[0, 0], 1 / weights.sum(), rtol=1e-9)
+    worse = replace(found, residual=np.array(1e-8))
+    with pytest.raises(da.ConstraintError, match=r"since its weights differ by many orders .* weight is 1e8 times the"):
+        require_small_residual(worse, da.StackedLeastSquares([1, 1, *weights, 1e10]))

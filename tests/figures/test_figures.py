@@ -11,8 +11,9 @@ from matplotlib import colors
 from PIL import Image
 
 import dalembert as da
-from dalembert.figures.animation import _delay, frame_times, guessed_points
+from dalembert.figures.animation import _delay, frame_times
 from dalembert.figures.geometry import scaled_vectors
+from dalembert.figures.points import guessed_points
 from dalembert.figures.style import COLOURS, pretty
 from dalembert.figures.trajectory_figures import MOST_LINES
 from helpers import random_spd
@@ -153,7 +154,9 @@ def test_frames_last_as_long_as_the_motion_or_are_300() -> None:
 @pytest.mark.parametrize(
     ("names", "points"),
     [
-        ("x y z", {"": ("x", "y")}),
+        ("x y z", {"": ("x", "y", "z")}),
+        ("x1 y1 z1 x2 y2", {"1": ("x1", "y1"), "2": ("x2", "y2")}),
+        ("b_x b_y b_z", {"b": ("b_x", "b_y", "b_z")}),
         ("x z", {"": ("x", "z")}),
         ("y z theta", {"": ("y", "z")}),
         ("x1 y1 x_2 y_2 phi", {"1": ("x1", "y1"), "2": ("x_2", "y_2")}),
@@ -295,8 +298,12 @@ MESSAGES = {
         path="nowhere/animation.gif"
     ),
     r"the coordinates \(`r`, `theta`\) must pair up by name.* Pass `points`": lambda: animation(motion("r theta")),
-    r"`points` must map at least one name to a pair \(horizontal, vertical\); got \[\]": lambda: animation(points=[]),
-    r"point `bob` must be a pair \(horizontal, vertical\); got 'x'": lambda: animation(points={"bob": "x"}),
+    r"`points` must map at least one name to a pair \(horizontal, vertical\), or .*; got \[\]": lambda: animation(
+        points=[]
+    ),
+    r"point `bob` must be a pair \(horizontal, vertical\), or a triple in space; got 'x'": lambda: animation(
+        points={"bob": "x"}
+    ),
     r"the vertical position of point `bob` must be a coordinate of the run \(`x`, `y`\).*got 'z'": (
         lambda: animation(points={"bob": ("x", "z")})
     ),

@@ -48,6 +48,12 @@ def test_named_histories_on_an_axis_of_the_user():
     assert [*lines(both)] == ["x", "y″"]
 
 
+def test_an_axis_of_the_user_shows_the_coordinates():
+    run, ax = pendulum(), Figure().add_subplot()
+    assert run.plot({"x": "m", "y": "m"}, ax=ax) is ax.figure
+    assert [*lines(ax)] == ["x", "y"] and (lines(ax)["y"] == run["y"]).all() and ax.get_ylabel() == "m"
+
+
 def test_a_notebook_shows_figures():
     picture, size = pendulum().plot()._repr_png_()
     assert picture.startswith(b"\x89PNG") and size["width"] > size["height"] > 100
@@ -105,6 +111,20 @@ def test_a_picture_of_a_small_driven_motion():
     picture.draw_without_rendering()
     (axis,) = picture.axes
     assert axis.bbox.width > 0.5 * picture.bbox.width and axis.bbox.height > 0.5 * picture.bbox.height
+
+
+def test_points_of_an_animation_are_those_of_a_page():
+    """Expressions, also in pairs beside numbers and coordinates, and points in space."""
+    run = pendulum()
+    animation = run.animate(points={"middle": (x / 2, y / 2), "pivot": (0, sp.Integer(0)), "bob": ("x", y)})
+    assert np.allclose(animation.positions["middle"], run.q / 2) and not animation.positions["pivot"].any()
+    assert (animation.positions["bob"] == run.q).all()
+    turns = helix()
+    above = turns.animate(points={"P": (x, y, 2 * z)}, view=(0, 90))
+    from_side = turns.animate(points={"P": (x, y, 2 * z)}, view=(0, 0)).positions["P"]
+    assert np.allclose(np.hypot(*above.positions["P"].T), 1) and np.allclose(from_side[:, 1], 2 * turns["z"])
+    assert np.allclose(abs(from_side[:, 0]), abs(turns["y"]))
+    assert turns.animate(view=(0, 0)).positions[""][-1, 1] == pytest.approx(turns["z"][-1])
 
 
 def test_speed_and_title_of_an_animation(tmp_path):
@@ -172,7 +192,6 @@ def test_mp4_needs_ffmpeg(tmp_path, monkeypatch):
 
 
 MESSAGES = {
-    "`ax` has room for one set of histories; name them": lambda: pendulum().plot(ax=Figure().add_subplot()),
     "`of` must name at least one history": lambda: pendulum().plot(of=[]),
     "`q` must be a coordinate or a constraint": lambda: pendulum().plot(of="q"),
     "`units` must name `t` or `energy`; got `force`": lambda: pendulum().plot_energy({"force": "N"}),
@@ -186,6 +205,11 @@ MESSAGES = {
     "`ax` must have 2 dimensions; got an axis with 3": lambda: helix().plot_path(
         "x", "y", ax=Figure().add_subplot(projection="3d")
     ),
+    "`points` must be all in the plane or all in space; got pairs and triples": lambda: helix().animate(
+        points={"O": (0, 0), "P": (x, y, z)}
+    ),
+    "`view` must be an azimuth and an elevation in degrees; got 3": lambda: helix().animate(view=3),
+    "the z position of point `P` must be finite": lambda: helix().animate(points={"P": (x, y, np.inf)}),
     "`speed` must be a positive number; got 0": lambda: pendulum().animate(speed=0),
     "`speed` must leave at most 3000 frames; 0.001 needs 50000": lambda: pendulum().animate(speed=0.001),
 }

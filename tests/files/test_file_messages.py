@@ -80,7 +80,7 @@ def refused(text):
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x"\nexpected = 0\ntolerance = -1', (15, 1), "not be neg"),
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x\'\'"\nexpected = 0\ntolerance = 1', (13, 15), "accelera"),
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x"', (12, 1), "`checks` must give `expected`, `tolerance`"),
-        ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0] }', (13, 12), "two coordinates; `a` has 1"),
+        ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0] }', (13, 12), "two or three coordinates; `a` has 1"),
         ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0, 0] }\nlinks = [["a", "b"]]', (14, 17), "got `b`"),
         ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0, 0] }\nlinks = [["a"]]', (14, 10), "connect two points"),
         ('"0:1:11"', '"0:1:11"\n[[actuators]]\nname = "u"\nalong = "x"', (12, 1), "`actuators` must serve a servo"),

@@ -239,6 +239,29 @@ def test_a_saved_run_is_reproduced(tmp_path):
     assert (da.reproduce(pendulum(), saved, drift=da.Baumgarte(5, 5)).q == saved.q).all()
 
 
+def test_a_file_holds_the_system_of_its_run(tmp_path):
+    """A run from a file has its ledger again without the system at hand, also through further files and pickles."""
+    run = swing()
+    run.save(tmp_path / "run.nc")
+    loaded = da.Trajectory.load(tmp_path / "run.nc")
+    found = da.reproduce(loaded)
+    assert (found.q == run.q).all() and np.allclose(found.ledger().work, run.ledger().work, rtol=0)
+    loaded.save(tmp_path / "copy.nc")
+    again = pickle.loads(pickle.dumps(da.Trajectory.load(tmp_path / "copy.nc")))
+    assert again.model == loaded.model and (da.reproduce(again).at(0.3).q == run.at(0.3).q).all()
+    with pytest.raises(da.InputError, match=r"a ledger needs the system .* Use the run that `da.reproduce\(run\)` ret"):
+        loaded.ledger()
+
+
+def test_runs_with_friction_and_with_signals_come_back(tmp_path):
+    push = da.signal([0, 1, 2, 3], [0, 1, 0, 1], name="push")
+    wall = da.Constraint(y, name="wall", nonideal=da.Coulomb(0.1))
+    run = da.simulate(da.System((x, y), sp.eye(2), (push, -9.81), wall), (0, 0), (1, 0), [0, 1, 3])
+    run.save(tmp_path / "run.nc")
+    found = da.reproduce(da.Trajectory.load(tmp_path / "run.nc"))
+    assert (found.q == run.q).all() and found.events == run.events and len(run.events) > 0
+
+
 def copy_of(run):
     return pickle.loads(pickle.dumps(run))
 
@@ -271,6 +294,10 @@ MESSAGES = {
         sp.mathieuc(1, 1, x)
     ),
     r"`run` must be a trajectory; got 3": lambda: da.reproduce(pendulum(), 3),
+    r"`run` must be a trajectory; got None": lambda: da.reproduce(pendulum()),
+    r"`run` must hold its system to be simulated again without it; .* `da.reproduce\(system, run\)`": (
+        lambda: da.reproduce(copy_of(swing()))
+    ),
     r"`run` must have at least two times to be simulated again; it has 1": lambda: da.reproduce(
         pendulum(), swing().until(1)
     ),

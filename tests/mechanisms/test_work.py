@@ -43,6 +43,8 @@ def test_a_driven_crank_gives_all_that_its_bearing_takes() -> None:
     np.testing.assert_allclose(mechanism.reactions(run)["motor"].torque, 5, rtol=1e-12)
     assert ledger["motor: angle"][-1] == pytest.approx(100, rel=1e-12)
     np.testing.assert_array_equal(ledger["motor"], ledger["motor: angle"])
+    np.testing.assert_allclose(ledger.power_of("motor"), 50, rtol=1e-12)
+    np.testing.assert_allclose(ledger.power_of("bearing: Viscous"), -50, rtol=1e-12)
     np.testing.assert_array_equal(ledger["bearing"], ledger["bearing: x"] + ledger["bearing: y"])
     with pytest.raises(da.InputError, match="`bear` must be an entry of the ledger"):
         ledger["bear"]

@@ -447,6 +447,6 @@ def test_contacts_of_undetermined_friction_in_a_plane_are_refused() -> None:
     wall = da.Constraint(y, name="wall", nonideal=wall_law)
     block = da.System((x, y, z), sp.eye(3), (1, 0, -10), (floor, wall))
     with pytest.raises(
-        da.ConstraintError, match=r"`floor`.* may slide in any direction of a plane\. Start with a small"
+        da.ConstraintError, match=r"the `velocity` of `floor` has several components\. If the contact can"
     ):
         da.simulate(block, (0, 0, 0), (0, 0, 0), [0, 1])

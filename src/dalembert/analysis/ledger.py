@@ -63,11 +63,12 @@ class Ledger:
     notes                    remarks on the ledger, one sentence each
     potentials               the potential energies (T,) of named forces, such as springs, by name
 
-    ``ledger["wire"]`` is the work (T,) of an entry, ``ledger["applied forces"]`` that of all applied forces; the name
-    of a joint, a drive or a group of constraints gives the sum over its constraints, without its laws, which are
-    entries such as ``"pin: Coulomb"``. ``print(ledger)`` shows a table, in which the many entries of a large system are
-    summed by groups; ``ledger.to_text`` adds units. ``ideal_work``, ``nonideal_work`` and the like are sums of the
-    split over all constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
+    ``ledger["wire"]`` is the work (T,) of an entry and ``ledger.power_of("wire")`` its power,
+    ``ledger["applied forces"]`` the work of all applied forces; the name of a joint, a drive or a group of constraints
+    gives the sum over its constraints, without its laws, which are entries such as ``"pin: Coulomb"``.
+    ``print(ledger)`` shows a table, in which the many entries of a large system are summed by groups;
+    ``ledger.to_text`` adds units. ``ideal_work``, ``nonideal_work`` and the like are sums of the split over all
+    constraints and all laws: the work of Qᶜᵢ and Qᶜₙᵢ.
     """
 
     t: Floats
@@ -128,17 +129,30 @@ class Ledger:
         return float(np.abs(self.audit).max() / (self.rtol * self.turnover + self.atol))
 
     def __getitem__(self, name: str) -> Floats:
+        return self._entry(self.work, name)
+
+    def power_of(self, name: str) -> Floats:
+        """Return the power (T,) of an entry, or of a joint or a group, by the names that ``ledger[name]`` takes.
+
+        Raises
+        ------
+        InputError    if the ledger has no such entry
+        """
+        return self._entry(self.power, name)
+
+    def _entry(self, values: Floats, name: str) -> Floats:
+        """Return the column of an entry, or the sum of those of a joint or a group."""
         if name in self.names:
-            return self.work[:, self.names.index(name)]
+            return values[:, self.names.index(name)]
         if name == ALL_APPLIED:
-            return self._of_kind(self.work, "applied")
+            return self._of_kind(values, "applied")
         # equations of a joint are called `pin: x`, copies of a constraint `rod[0]`
         parts = (f"{name}: ", f"{name}[")
         of_joint = [entry.kind == "reaction" and entry.name.startswith(parts) for entry in self.entries]
         if not any(of_joint):
             known = ", ".join(f"`{known}`" for known in self.by_group().names)
             raise InputError(f"`{name}` must be an entry of the ledger; it has {known}.")
-        return self.work[:, of_joint].sum(axis=1)
+        return values[:, of_joint].sum(axis=1)
 
     def by_group(self) -> Ledger:
         """Return the ledger itself or, if it has many entries, one of sums over groups such as `rod[0]`, `rod[1]`."""

@@ -109,11 +109,21 @@ def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) 
     """Raise an error unless an answer solves its equations."""
     worst = float(np.asarray(answer.residual).max(initial=0.0))
     if worst > RESIDUAL_TOLERANCE:
+        causes, advice = "", "Use `da.Factored()`, which keeps more digits there."
+        if isinstance(formulation, StackedLeastSquares):
+            causes, advice = (
+                "its weights differ by many orders of magnitude, ",
+                f"Let them differ by less: {NEARLY_EXACT}",
+            )
         raise ConstraintError(
             f"`{type(formulation).__name__}` must solve its equations to a relative {RESIDUAL_TOLERANCE:g}; it missed "
-            f"them by {worst:.1e}, since the constraints are nearly dependent or the mass matrix is nearly singular. "
-            f"Use `da.Factored()`, which keeps more digits there."
+            f"them by {worst:.1e}, since {causes}the constraints are nearly dependent or the mass matrix is nearly "
+            f"singular. {advice}"
         )
+
+
+NEARLY_EXACT = "a constraint whose weight is 1e8 times the others holds to the eighth digit of their differences."
+"""How large a weight must be for a constraint to count as exact."""
 
 
 OR_WEIGH_THEM = ", or, if they were measured, weigh them with `formulation=da.StackedLeastSquares(weight=...)`"

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Animations of a trajectory: points in a plane, links between them, and their traces."""
+"""Animations of a trajectory: points in a plane or in space, links between them, and their traces."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.animation_files import PAGE_MARGIN, PLAYER_ROOM, checked_writer, player, quantized
+from dalembert.figures.points import Points, Positions, guessed_points, in_picture, is_in_space, positions_along
+from dalembert.figures.spring_line import AMPLITUDE, zigzag
 from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
-from dalembert.figures.trajectory_figures import history, is_array
+from dalembert.figures.trajectory_figures import is_array
 from dalembert.names import name_of, quoted
 from dalembert.notebook_html import block, embedded, paragraph
 
@@ -27,23 +28,24 @@ if TYPE_CHECKING:
 
     from dalembert.integration.motion_data import MotionData
 
-Points = Mapping[str, tuple[Any, Any]]
-Lines = tuple[tuple[tuple[str, ...], float], ...]
-"""Lines through points, by their names, each with its width."""
 
+class Line(NamedTuple):
+    """A line through points, by their names, with its width in points; a spring is drawn as a zigzag."""
+
+    names: tuple[str, ...]
+    width: float
+    is_spring: bool = False
+
+
+Lines = tuple[Line, ...]
 LINK_WIDTH = 1.8
 """Width of the lines of links and bodies, in points."""
-Positions = dict[str, Floats]
 Show = Callable[[float], None]
 
 MOST_FRAMES = 300
 """Largest number of frames, to limit the size of the file."""
 LONG_SIDE, LEAST_ASPECT = 4.6, 0.25
 """Longest side of the picture in inches, and the smallest ratio of its sides."""
-PAIRS = ("xy", "xz", "yz")
-"""Pairs of coordinate names that are drawn as horizontal and vertical."""
-
-
 MOST_CHOSEN_FRAMES = 3000
 """Largest number of frames at a chosen speed: two minutes at 25 frames per second."""
 
@@ -112,14 +114,17 @@ def animation_of(
     lines: Lines = (),
     speed: float | None = None,
     title: str = "",
+    view: Any = (30.0, 20.0),
 ) -> Animation:
     """Return an animation; see ``Trajectory.animate``. Points in ``bare`` get no marker; ``lines`` are drawn, too."""
     delay, trace_time = _delay(_number(fps, "fps", above=True)), math.inf if trace is None else _number(trace, "trace")
     if len(run) < 2:
         raise InputError(f"the run must have at least two times to be animated; got {len(run)}.")
     points = guessed_points(run.coordinates) if points is None else points
-    positions = _positions(run, points)
-    drawn = (*lines, *((link, LINK_WIDTH) for link in _checked_links(links, positions)))
+    positions = positions_along(run, points)
+    points = {} if is_in_space(positions) else points  # the axes of the picture are then none of the coordinates
+    positions = in_picture(positions, view)
+    drawn = (*lines, *(Line(link, LINK_WIDTH) for link in _checked_links(links, positions)))
     times = frame_times(run.t, 1000 / delay, speed)
     heading = ": ".join(part for part in (run.mark, str(title)) if part)
     return Animation(run, points, positions, drawn, times, delay, trace_time, heading, bare)
@@ -147,44 +152,6 @@ def frame_times(t: Floats, fps: float, speed: float | None = None) -> Floats:
     return np.linspace(t[0], t[-1], count)
 
 
-def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """Return the particles whose coordinates pair up by name: (x, y), (x1, y1), (a_x, a_y), or (x, z) without y."""
-    found: dict[str, tuple[str, str]] = {}
-    for name in coordinates:
-        if not (match := re.fullmatch(r"([xy])(_?\w*)|(\w+_)([xy])", name)):
-            continue
-        before, letter, after = match[3] or "", match[1] or match[4], match[2] or ""
-        for first, second in PAIRS:
-            other, particle = f"{before}{second}{after}", (before + after).strip("_")
-            if first == letter and other in coordinates:
-                found.setdefault(particle, (name, other))
-    if not found:
-        raise InputError(
-            f"the coordinates ({quoted(coordinates)}) must pair up by name, as `x1` and `y1`, to be taken as points. "
-            f"Pass `points`, a mapping from names to pairs (horizontal, vertical) of coordinates, numbers or arrays."
-        )
-    return found
-
-
-def _positions(run: MotionData, points: Points) -> Positions:
-    if not isinstance(points, Mapping) or not points:
-        raise InputError(f"`points` must map at least one name to a pair (horizontal, vertical); got {points!r}.")
-    return {name: _position(run, name, pair) for name, pair in points.items()}
-
-
-def _position(run: MotionData, name: str, pair: Any) -> Floats:
-    """Return the positions of a point over time (T, 2)."""
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise InputError(f"point `{name}` must be a pair (horizontal, vertical); got {pair!r}.")
-    columns: list[Floats] = []
-    for role, value in zip(("horizontal", "vertical"), pair, strict=True):
-        label = f"the {role} position of point `{name}`"
-        columns.append(np.full(len(run), float(value)) if isinstance(value, Real) else history(run, value, label))
-        if not np.isfinite(columns[-1]).all():
-            raise InputError(f"{label} must be finite at all times of the run.")
-    return np.stack(columns, axis=1)
-
-
 def _checked_links(links: Any, positions: Positions) -> tuple[tuple[str, str], ...]:
     for link in links if isinstance(links, tuple | list) else (links,):
         if not isinstance(link, tuple | list) or len(link) != 2:
@@ -202,7 +169,10 @@ def _number(value: Any, name: str, above: bool = False) -> float:
 
 
 def _stage(all_positions: Floats, points: Points, title: str) -> Any:
-    """Return an empty axis whose limits contain the whole motion, with equal scales and a title."""
+    """Return an empty axis whose limits contain the whole motion, with equal scales and a title.
+
+    Its axes are named after the coordinates of points; a view of space, without points, has no numbers.
+    """
     lowest, highest = all_positions.min(axis=0), all_positions.max(axis=0)
     longest = float((highest - lowest).max()) or 1.0
     half = np.maximum(highest - lowest, LEAST_ASPECT * longest) / 2 + 0.08 * longest
@@ -211,6 +181,8 @@ def _stage(all_positions: Floats, points: Points, title: str) -> Any:
     left, right = (lowest + highest) / 2 - half, (lowest + highest) / 2 + half
     axis.set(xlim=(left[0], right[0]), ylim=(left[1], right[1]), aspect="equal")
     axis.set(xlabel=_axis_name(points, 0), ylabel=_axis_name(points, 1))
+    if not points:
+        axis.set(xticks=[], yticks=[])
     axis.set_title(title or " ", loc="left", fontsize="medium")  # leaves room for the time
     plain_axis(axis)
     return axis
@@ -254,7 +226,8 @@ def _scene(
     moving = [name for name in marked if np.ptp(positions[name], axis=0).any()]
     colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(moving)}
     traces = {name: axis.plot([], [], color=colours[name], linewidth=1, alpha=0.5)[0] for name in moving}
-    bars = [(names, axis.plot([], [], color="0.35", linewidth=width)[0]) for names, width in lines]
+    bars = [(line, axis.plot([], [], color="0.35", linewidth=line.width)[0]) for line in lines]
+    amplitude = AMPLITUDE * float(np.ptp(axis.get_xlim()))
     marks = {name: axis.plot([], [], **_mark(colours.get(name)))[0] for name in marked}
 
     def show(now: float) -> None:
@@ -264,8 +237,9 @@ def _scene(
         }
         for name, line in traces.items():
             line.set_data(*np.vstack([positions[name][first:last], here[name]]).T)
-        for names, bar in bars:
-            bar.set_data(*np.stack([here[name] for name in names], axis=1))
+        for line, bar in bars:
+            corners = np.stack([here[name] for name in line.names])
+            bar.set_data(*(zigzag(corners, amplitude) if line.is_spring else corners).T)
         for name, mark in marks.items():
             mark.set_data(*here[name][:, None])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.figures.style import COLOURS, blank_figure, plain_axis, with_unit
+from dalembert.figures.style import COLOURS, blank_figure, plain_axis, pretty, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +26,9 @@ def plot_fit(fit: Fit, units: Mapping[str, str]) -> Figure:
         above, below = axes[0][number], axes[1][number]
         for name, column in one.values.items():
             colour = COLOURS[names.index(name) % len(COLOURS)]
-            above.plot(run.t, run[name], color=colour, linewidth=1.2, label=f"{name}, fitted")
-            above.plot(one.times, column, ".", color=colour, markersize=4, alpha=0.6, label=f"{name}, measured")
+            above.plot(run.t, run[name], color=colour, linewidth=1.2, label=f"{pretty(name)}, fitted")
+            measured = f"{pretty(name)}, measured"
+            above.plot(one.times, column, ".", color=colour, markersize=4, alpha=0.6, label=measured)
             below.plot(one.times, residuals[name], ".", color=colour, markersize=4)
         below.axhline(0, color="0.4", linewidth=0.6)
         below.set_xlabel(with_unit("time t", units.get("t")))

@@ -185,12 +185,12 @@ def _drawing(entry: DocumentEntry | None, scope: Scope) -> dict[str, Any]:
     if entry is None:
         return {}
     table = entry.table(("points", "links"), required=("points",))
-    points: dict[str, tuple[Any, Any]] = {}
+    points: dict[str, tuple[Any, ...]] = {}
     for name, own in table["points"].table().items():
-        pair = own.list()
-        if len(pair) != 2:
-            raise own.error(f"a point of a drawing must have two coordinates; `{name}` has {len(pair)}.")
-        points[name] = (scope.parsed(pair[0]).expression, scope.parsed(pair[1]).expression)
+        place = own.list()
+        if len(place) not in (2, 3):
+            raise own.error(f"a point of a drawing must have two or three coordinates; `{name}` has {len(place)}.")
+        points[name] = tuple(scope.parsed(part).expression for part in place)
     links: list[tuple[str, str]] = []
     for own in table["links"].list() if "links" in table else ():
         ends = [end.text(list(points)) for end in own.list()]

@@ -43,7 +43,7 @@ class ModelFile:
     units           by name of a coordinate or parameter, and "t"
     title, about, source    texts
     checks          known properties of the motion
-    points, links   for animations: pairs of expressions by name, and pairs of names to connect
+    points, links   for animations: two or three expressions by name, and pairs of names to connect
     """
 
     system: System
@@ -58,7 +58,7 @@ class ModelFile:
     about: str = ""
     source: str = ""
     checks: tuple[ModelCheck, ...] = ()
-    points: Mapping[str, tuple[Any, Any]] = field(default_factory=dict[str, "tuple[Any, Any]"])
+    points: Mapping[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
     links: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
@@ -136,7 +136,7 @@ class ModelFile:
                 found.append(f"{check.what}: got {got[k]:.10g}, expected {expected[k]:.10g} ± {check.tolerance:g}.")
         return tuple(found)
 
-    def points_along(self, run: Trajectory) -> dict[str, tuple[Any, Any]]:
+    def points_along(self, run: Trajectory) -> dict[str, tuple[Any, ...]]:
         """Return the points for an animation along a trajectory, by name."""
         state = np.concatenate([run.q, run.qd], axis=1)
         return {name: tuple(values_of(self.system, own, run.t, state, run).T) for name, own in self.points.items()}

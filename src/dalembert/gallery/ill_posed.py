@@ -74,8 +74,9 @@ def indefinite_mass(name: str, title: str) -> Case:
         name=name,
         title=title,
         about=(
-            "Well posed although the Hessian is indefinite: the saddle matrix has determinant 1 + q₃². Formulations "
-            "that take a square root of M do not apply here; the multiplier form does."
+            "The problem is well posed although the Hessian is indefinite, since the determinant of the saddle matrix "
+            "is 1 + q₃², which never vanishes. Formulations that take a square root of M do not apply here; the "
+            "multiplier form does."
         ),
         source=f"{SOURCE}, example 2",
         system=System.from_lagrangian(L, q, constraints=Constraint(v1 + q3 * v2, name="pfaff")),

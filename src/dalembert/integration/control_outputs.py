@@ -70,9 +70,15 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
             f"friction, choose other actuators, or use a law of the velocity, such as `da.Viscous`."
         )
     names = [name for name, rows in dynamics.servos.items() if weak & set(rows)]
+    alone = sum(len(rows) for rows in dynamics.servos.values()) == 1
+    effect = (
+        "have no effect on it, unlike at other states"
+        if alone
+        else "do not act on it independently of the other requirements"
+    )
     return (
         f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which at t = {float(t):.6g} "
-        f"do not act on it independently of the other requirements. Start elsewhere, add an actuator or weaken the "
+        f"{effect}. Start elsewhere, add an actuator or choose another "
         f"requirement; or check the parameters, since a zero may change how inputs act."
     )
 

@@ -49,6 +49,7 @@ class MotionData:
     servo_error: Mapping[str, Floats] = field(default_factory=dict[str, Floats])
     estimated_bound: Floats | None = None
     saturation: tuple[Saturation, ...] = ()
+    model: str = ""
 
     def __getitem__(self, name: Any) -> Floats:
         """Return the history (T,) of a coordinate, of its velocity or acceleration, or of a multiplier.
@@ -123,8 +124,9 @@ class MotionData:
     def require_source(self, needed_for: str) -> RunSource:
         """Return the source of the run, or raise an error that says how to get one."""
         if self.source is None:
+            again = "da.reproduce(run)" if self.model else "da.reproduce(system, run)"
             raise InputError(
                 f"{needed_for} needs the system that the run is a motion of; a run that was read from a file or a "
-                f"pickle does not have it. Use the run that `da.reproduce(system, run)` returns."
+                f"pickle does not have it{' compiled' if self.model else ''}. Use the run that `{again}` returns."
             )
         return self.source

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import InputError
 from dalembert.integration.motion_data import MotionData
+from dalembert.names import name_of
 from dalembert.start_values import StartValue
 
 if TYPE_CHECKING:
@@ -36,18 +37,17 @@ class MotionFigures(MotionData):
                  actuator, a servo (the unit of its error), ``"t"``, ``"force"``, or ``"force theta"`` for the force on
                  one coordinate. Each unit has an axis of its own
         of       a name or names, as ``["x", "x'"]``: only these histories, on one axis
-        ax       the axis of matplotlib to draw them on, instead of a new figure
+        ax       the axis of matplotlib to draw them on, instead of a new figure; without ``of``, the coordinates
 
         Raises
         ------
-        InputError    if ``units`` or ``of`` name something that the run does not have, or ``ax`` is given without
-                      ``of``
+        InputError    if ``units`` or ``of`` name something that the run does not have
         """
         from dalembert.figures.trajectory_figures import histories, overview
 
-        if of is None and ax is not None:
-            raise InputError('`ax` has room for one set of histories; name them, as `run.plot(of=["x", "y"], ax=ax)`.')
-        return overview(self, units) if of is None else histories(self, of, units, ax)
+        if of is None and ax is None:
+            return overview(self, units)
+        return histories(self, self.coordinates if of is None else of, units, ax)
 
     def plot_energy(self, units: Mapping[Any, str] | None = None, *, ax: Any = None) -> Figure:
         """Plot the kinetic energy ½ q̇ᵀM q̇ against time and, if a Lagrangian is known, the potential and total energy.
@@ -104,13 +104,14 @@ class MotionFigures(MotionData):
     def animate(
         self,
         path: str | Path | None = None,
-        points: Mapping[str, tuple[Any, Any]] | None = None,
+        points: Mapping[str, tuple[Any, ...]] | None = None,
         links: Sequence[tuple[str, str]] = (),
         fps: float = 25,
         trace: float | None = None,
         *,
         speed: float | None = None,
         title: str = "",
+        view: tuple[float, float] = (30.0, 20.0),
     ) -> Path | Animation:
         """Write an animation of moving points, and return its path; without a path, return it for a notebook.
 
@@ -121,15 +122,17 @@ class MotionFigures(MotionData):
         ----------
         path      ends in ``.gif``, ``.html`` for a page that holds all frames, or ``.mp4``, which needs the program
                   ``ffmpeg``
-        points    name to (horizontal, vertical), each the name of a coordinate, a number for a point that stays, or an
-                  array (T,); or to a column of two expressions, such as ``body.at(1, 0).position``. Left out:
-                  coordinates whose names pair up, as (x, y), (x1, y1), or (x, z) without y
+        points    name to (horizontal, vertical), or to three components in space. Each is a coordinate, an expression
+                  of coordinates and parameters, a number, or an array (T,). A column of expressions, such as
+                  ``body.at(1, 0).position``, serves as well. Left out: coordinates whose names pair up, as (x, y),
+                  (x1, y1), or (x, z) without y; in space if all of them also have a z
         links     pairs of names of points, joined by lines
         fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
         trace     length of the trace of a moving point, in the unit of t; left out: its whole path
         speed     units of t per second. Left out: real time, t in seconds, but at most 300 frames, so that a longer
                   motion is shown faster
         title     a text above the picture
+        view      of points in space: the azimuth and the elevation from which they are seen, in degrees
 
         Raises
         ------
@@ -141,16 +144,26 @@ class MotionFigures(MotionData):
 
         if isinstance(points, Mapping):
             points = {name: self._evaluated(point) for name, point in points.items()}
-        found = animation_of(self, points, links, fps, trace, speed=speed, title=title)
+        found = animation_of(self, points, links, fps, trace, speed=speed, title=title, view=view)
         return found if path is None else found.save(path)
 
     def _evaluated(self, point: Any) -> Any:
-        """Return a point of an animation; a column of expressions becomes a pair of arrays."""
-        if isinstance(point, tuple | list | str | float | int) and not isinstance(point, StartValue):
+        """Return a point of an animation, with arrays in place of its expressions."""
+        if isinstance(point, tuple | list) and not isinstance(point, StartValue):
+            return tuple(self._values(part) if self._is_expression(part) else part for part in point)
+        if isinstance(point, str | float | int):
             return point
-        whole: Any = self  # a trajectory, whose figures these are
-        values = self.require_source("an animation of expressions").values(whole, point)
+        values = self._values(point)
         return tuple(values.T) if values.ndim == 2 else point
+
+    def _is_expression(self, part: Any) -> bool:
+        """Return whether a component must be evaluated, unlike a number, an array, or the symbol of a coordinate."""
+        is_plain = isinstance(part, str | Real | list | tuple) or np.ndim(part) > 0
+        return not is_plain and name_of(part) not in self.coordinates
+
+    def _values(self, expression: Any) -> Any:
+        whole: Any = self  # a trajectory, whose figures these are
+        return self.require_source("an animation of expressions").values(whole, expression)
 
     def page(
         self,

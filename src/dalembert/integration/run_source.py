@@ -26,6 +26,10 @@ class RunSource(Protocol):
         """The function behind ``Trajectory.page``."""
         ...
 
+    def model_text(self) -> str:
+        """Return the system as the text of a model file, or an empty one if it cannot be written."""
+        ...
+
     def ledger(self, run: Trajectory) -> Ledger:
         """Return the work and energy of all forces."""
         ...

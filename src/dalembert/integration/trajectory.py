@@ -51,6 +51,8 @@ class Trajectory(MotionFigures):
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
     saturation                            (actuator, start, end): intervals in which an input is at its limit
     estimated_bound                       α (T,) of an adaptive controller, or None; see ``da.AdaptiveBound``
+    model                                 of a run from a file: its system as the text of a model file, from which
+                                          ``da.reproduce(run)`` simulates it again; empty if it could not be written
     theory                                "d'Alembert", or the name of another mechanics, such as "vakonomic", which is
                                           then shown everywhere; there multipliers and forces are that theory's
 
@@ -216,8 +218,9 @@ class Trajectory(MotionFigures):
     def load(cls, path: str | Path) -> Trajectory:
         """Read a trajectory that ``save`` wrote as NetCDF or Zarr.
 
-        The file does not hold the system, which ``ledger``, ``at``, ``evaluate`` and ``force`` need:
-        ``da.reproduce(system, run)`` returns a run that has it.
+        ``ledger``, ``at``, ``evaluate`` and ``force`` need the system. ``da.reproduce(run)`` reads it from the file,
+        simulates the run again, and returns one that has it. A system that cannot be written as a model file is not
+        in the file; pass it, ``da.reproduce(system, run)``.
 
         Raises
         ------

@@ -44,6 +44,7 @@ def dataset_of(run: Trajectory) -> xr.Dataset:
         variables[f"error({name})"] = (("time",) if values.ndim == 1 else ("time", rows), values)
     texts = ("parameters", "statistics", "notes", "events", "saturation")
     described = {key: json.dumps(getattr(run, key)) for key in texts}
+    described["model"] = json.dumps(run.model if run.source is None else run.source.model_text())
     return xr.Dataset(variables, labels, described | {"theory": run.theory})
 
 
@@ -62,6 +63,7 @@ def fields_of(data: xr.Dataset) -> dict[str, Any]:
         "notes": tuple(json.loads(data.attrs["notes"])),
         "events": tuple(RunEvent.from_values(event) for event in json.loads(data.attrs["events"])),
         "theory": str(data.attrs.get("theory", USUAL_THEORY)),  # files written before there was another have none
+        "model": json.loads(data.attrs.get("model", '""')),
         "inputs": _called(data, "input"),
         "input_force": data["input_force"].values if "input_force" in data else None,
         "estimated_bound": data["estimated_bound"].values if "estimated_bound" in data else None,

@@ -12,7 +12,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import InputError, ModelError
-from dalembert.figures.animation import guessed_points
+from dalembert.figures.points import guessed_points
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbols import t as time
@@ -34,6 +34,7 @@ class Scene:
     upwards   in space, the direction that stays upright
     view      in space, the azimuth and the elevation from which it is seen at first, in degrees
     thin      numbers of the lines that are drawn thin
+    springs   numbers of the lines that are drawn as springs, between two points
     """
 
     points: Mapping[str, tuple[Any, ...]]
@@ -43,6 +44,7 @@ class Scene:
     upwards: tuple[float, ...] = (0.0, 0.0, 1.0)
     view: tuple[float, float] = USUAL_VIEW
     thin: tuple[int, ...] = ()
+    springs: tuple[int, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -58,6 +60,7 @@ class Scene:
             "dimension": self.dimension,
             "lines": [[owners.get(owner), [number[name] for name in line]] for owner, line in self.lines],
             "thin": list(self.thin),
+            "springs": list(self.springs),
             "marks": [number[name] for name in self.marked],
             "fixed": [number[name] for name, place in self.points.items() if _is_fixed(place)],
             "traced": [number[name] for name in self.traced],
@@ -87,15 +90,10 @@ def _guessed(system: System) -> dict[str, tuple[Any, ...]]:
     """Return the points whose coordinates pair up by name; in space if every point has a third coordinate."""
     names = system.coordinate_names
     try:
-        pairs = guessed_points(names)
+        points = guessed_points(names)
     except InputError:
         return {}
-    triples = {name: (*pair, pair[0].replace("x", "z", 1)) for name, pair in pairs.items() if pair[1].startswith("y")}
-    in_space = len(triples) == len(pairs) and all(triple[2] in names for triple in triples.values())
-    return {
-        name: tuple(system.coordinates[names.index(part)] for part in place)
-        for name, place in (triples if in_space else pairs).items()
-    }
+    return {name: tuple(system.coordinates[names.index(part)] for part in place) for name, place in points.items()}
 
 
 def _checked_points(system: System, points: Any) -> dict[str, tuple[Any, ...]]:

@@ -12,8 +12,9 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.figures.animation import LINK_WIDTH, Animation, animation_of, frame_times
+from dalembert.figures.animation import LINK_WIDTH, Animation, Line, animation_of, frame_times
 from dalembert.figures.animation_files import checked_writer
+from dalembert.figures.spring_line import AMPLITUDE, zigzag
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.integration.trajectory import Trajectory
@@ -31,7 +32,7 @@ VISIBLE_MOTION = 1e-6
 """Joints that move by less than this fraction of the figure are drawn as fixed: drift and rounding move them, too."""
 
 GUIDE_WIDTH = 0.8
-"""Width in points of the lines of curves and surfaces on which bodies move."""
+"""Width in points of the lines of springs, and of curves and surfaces on which bodies move."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Drawing:
 
     def width(self, line: int) -> float:
         """Return the width in points of a line, given by its number."""
-        return GUIDE_WIDTH if line in self.layout.thin else LINK_WIDTH
+        return GUIDE_WIDTH if line in (*self.layout.thin, *self.layout.springs) else LINK_WIDTH
 
 
 def drawing_of(mechanism: Any, run: Trajectory) -> Drawing:
@@ -95,7 +96,8 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     for rank, k in enumerate(shown, start=1):
         shade = str(0.85 - 0.7 * rank / count)
         for number, (_, names) in enumerate(drawing.lines):
-            line = np.array([places[name][k] for name in names])
+            corners = np.array([places[name][k] for name in names])
+            line = zigzag(corners, AMPLITUDE * size) if number in drawing.layout.springs else corners
             axis.plot(*line.T, color=shade, linewidth=drawing.width(number), zorder=2)
     last = np.array([places[name][-1] for name in drawing.joints])
     if len(last):
@@ -175,7 +177,8 @@ def picture_animation(
     places = projected_points(mechanism, drawing, view)
     bare = frozenset(places) - frozenset(drawing.joints)
     columns = {name: (place[:, 0], place[:, 1]) for name, place in places.items()}
-    lines = tuple((tuple(names), drawing.width(k)) for k, (_, names) in enumerate(drawing.lines))
+    springs = drawing.layout.springs
+    lines = tuple(Line(tuple(names), drawing.width(k), k in springs) for k, (_, names) in enumerate(drawing.lines))
     return animation_of(run, columns, (), fps, trace, bare, lines=lines, speed=speed, title=title)
 
 

@@ -10,9 +10,15 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.figures.style import COLOURS
+from dalembert.mechanisms.contact_joints import PlaneContact
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.particle import Particle
+from dalembert.mechanisms.rolling import KnifeEdge, Rolling, RollingOnLine
+from dalembert.mechanisms.spatial_joints import Planar
 from dalembert.mechanisms.visited_states import VisitedStates
+
+ON_A_SURFACE = (KnifeEdge, RollingOnLine, Rolling, Planar, PlaneContact)
+"""Joints whose first point says where a line or a plane is, and to which nothing is attached."""
 
 AXIS_LENGTH = 0.09
 """Length of the axes of a body relative to the size of the figure."""
@@ -23,7 +29,7 @@ MOST_NAMED_BODIES = 8
 
 def draw_ground(axis: Any, mechanism: Any, visited: VisitedStates, towards: Floats) -> None:
     """Draw a support at each point of the ground to which a joint, a rod or a spring is attached."""
-    parts = (*mechanism.joints, *mechanism.forces)
+    parts = [part for part in (*mechanism.joints, *mechanism.forces) if not isinstance(part, ON_A_SURFACE)]
     fixed = dict.fromkeys(m.point for part in parts for m in part.markers if isinstance(m.body, Ground))
     if not fixed:
         return

@@ -10,9 +10,14 @@ from dalembert.figures.view import checked_view
 from dalembert.live.scene import Scene
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import Joint, Outline
-from dalembert.mechanisms.joints import Rod, Rope
+from dalembert.mechanisms.joints import Revolute, Rod, Rope, Weld
 from dalembert.mechanisms.rolling import KnifeEdge
+from dalembert.mechanisms.spatial_joints import Spherical, Universal
+from dalembert.mechanisms.springs import Spring
 from dalembert.mechanisms.visited_states import VisitedStates
+
+PINS = (Revolute, Spherical, Universal, Weld)
+"""Joints whose two points coincide."""
 
 BLADE_LENGTH = 0.4
 """Length of the line that shows a knife edge, relative to the size of the bodies, or of one unit for a single
@@ -30,13 +35,15 @@ class BodyPoint(NamedTuple):
 class Layout:
     """Points by name; lines as lists of names, by the body they belong to; joints as names of points.
 
-    thin    numbers of the lines that show what a body moves on
+    thin       numbers of the lines that show what a body moves on
+    springs    numbers of the lines that show springs
     """
 
     points: dict[str, BodyPoint] = field(default_factory=dict[str, BodyPoint])
     lines: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
     joints: list[str] = field(default_factory=list[str])
     thin: list[int] = field(default_factory=list[int])
+    springs: list[int] = field(default_factory=list[int])
 
     def add(self, name: str, body: Any, point: Any) -> str:
         self.points[name] = BodyPoint(body, point)
@@ -58,7 +65,8 @@ def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
         if not isinstance(joint, Joint):
             continue  # a drive is at its joint
         first, second = joint.markers[:2]
-        layout.joints.append(layout.add(f"joint {joint.name}", second.body, second.point))
+        shown = first if isinstance(first.body, Ground) and isinstance(joint, PINS) else second  # a pin does not move
+        layout.joints.append(layout.add(f"joint {joint.name}", shown.body, shown.point))
         if isinstance(joint, (Rod, Rope)):
             end = layout.add(f"end of {joint.name}", first.body, first.point)
             layout.lines.append(("", [layout.joints[-1], end]))
@@ -69,6 +77,7 @@ def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
             ends = [layout.add(f"force {k} {j}", m.body, m.point) for j, m in enumerate(force.markers)]
+            layout.springs += [len(layout.lines)] if isinstance(force, Spring) else []
             layout.lines.append(("", ends))
     return layout
 
@@ -97,4 +106,5 @@ def scene_of_layout(mechanism: Any, layout: Layout, view: Any) -> Scene:
         tuple(map(float, mechanism.upwards)),
         checked_view(view),
         tuple(layout.thin),
+        tuple(layout.springs),
     )

@@ -58,6 +58,13 @@ def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
     return target
 
 
+def document_text(document: Mapping[str, Any]) -> str:
+    """Return a document as the text of one TOML file, with all recorded data in it."""
+    require_writable(document)
+    whole = {"format": FORMAT, **document}
+    return toml_text({key: whole[key] for key in ORDER if key in whole})
+
+
 def value_entries(
     system: Any,
     parameters: Any,

@@ -129,7 +129,12 @@ class Release:
         planar = [c for c in phase.undetermined if len(c.velocity) > 1]
         ideal = [c for c in phase.undetermined if laws[c.number].law.normal != "actual"]
         if planar:
-            self._refuse(phase.undetermined, f"{quoted(c.name for c in planar)} may slide in any direction of a plane")
+            self._refuse(
+                phase.undetermined,
+                f"the `velocity` of {quoted(c.name for c in planar)} has several components. If the contact can slide "
+                f"along one line only, pass one expression: the component along that line, t · v with its unit "
+                f"tangent t",
+            )
         if ideal:
             self._refuse(phase.undetermined, f'{quoted(c.name for c in ideal)} have `normal="ideal"`')
 
@@ -138,8 +143,8 @@ class Release:
         raise ConstraintError(
             f"the friction forces of sticking contacts must be determined; at t = {self.t:.6g} those of {names} are "
             f"not: constraints and friction can share the load in more than one way, on which static limits depend, "
-            f"and {why}. Start with a small sliding velocity if the contacts slide, pass `smoothing` for some of them, "
-            f"so that they creep, or remove from their `velocity` the components that a constraint holds already."
+            f"and {why}. Or start with a small sliding velocity if the contacts slide, or pass `smoothing` for some of "
+            f"them, so that they creep."
         )
 
 

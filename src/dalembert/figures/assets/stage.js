@@ -4,6 +4,7 @@
 const COLOUR_COUNT = 7;
 const TURN = 1 / 150;  // radians for each pixel of a drag
 const FAR = 6;  // how many times larger than its points a motion must be for the picture to follow them
+const [TURNS, STRAIGHT, SPRING_HALF_WIDTH] = [10, 0.15, 7];  // of a spring: corners, straight fraction, pixels
 const KEY_TURN = 12;  // pixels of a drag that an arrow key stands for
 
 // Colours by name, until the reader changes between light and dark: to ask for them makes the browser compute styles.
@@ -26,10 +27,22 @@ function turned(v, axis, angle) {
   return v.map((x, i) => x * c + across[i] * s + axis[i] * along);
 }
 
+// The corners of the zigzag that shows a spring between two places.
+function zigzag([[x, y], [u, v]]) {
+  const [right, down] = [u - x, v - y], length = Math.hypot(right, down) || 1;
+  const at = (fraction, side) => [
+    x + fraction * right - side * SPRING_HALF_WIDTH * down / length,
+    y + fraction * down + side * SPRING_HALF_WIDTH * right / length,
+  ];
+  const corner = k => at(STRAIGHT + (1 - 2 * STRAIGHT) * (k + 0.5) / TURNS, k % 2 ? -1 : 1);
+  const inside = Array.from({length: TURNS}, (_, k) => corner(k));
+  return [at(0, 0), at(STRAIGHT, 0), ...inside, at(1 - STRAIGHT, 0), at(1, 0)];
+}
+
 class Stage {
-  // `scene`: dimension; lines as [colour, numbers of points]; thin, as numbers of lines; marks, fixed and traced, as
-  // numbers of points; in space `up` and the two directions of the picture, `view`. `changed()` is called when the view
-  // is turned.
+  // `scene`: dimension; lines as [colour, numbers of points]; thin and springs, as numbers of lines; marks, fixed and
+  // traced, as numbers of points; in space `up` and the two directions of the picture, `view`. `changed()` is called
+  // when the view is turned.
   constructor(canvas, scene, changed) {
     Object.assign(this, {canvas, scene, changed, pen: canvas.getContext("2d"), view: scene.view});
     this.measured = false;  // whether width and height are known: to ask for them makes the browser lay out the page
@@ -111,9 +124,11 @@ class Stage {
     });
     pen.globalAlpha = 1;
     scene.lines.forEach(([colour, line], i) => {
-      pen.lineWidth = scene.thin.includes(i) ? 1.6 : 3.5;
+      const isSpring = scene.springs.includes(i);
+      pen.lineWidth = isSpring || scene.thin.includes(i) ? 1.6 : 3.5;
       pen.strokeStyle = colour === null ? styleColour("faint") : styleColour(`colour-${colour % COLOUR_COUNT}`);
-      this.stroke(line.map(k => this.place(points, k)));
+      const places = line.map(k => this.place(points, k));
+      this.stroke(isSpring ? zigzag(places) : places);
     });
     for (const k of scene.marks) this.mark(...this.place(points, k), scene.fixed.includes(k));
   }
