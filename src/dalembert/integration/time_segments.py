@@ -45,6 +45,9 @@ rounding in the argument of a function may hold its value at the jump for severa
 ISOLATED = 1e-6
 """Change over such a distance, relative to the values, that a continuous function does not show."""
 
+LEAST_CHANGE = 1e-270
+"""Change that is not one of a jump: that of a continuous function, which is zero at time zero, over ``LEAST_TIME``."""
+
 FLOW_JUMP = 4
 """Length of the step of a flow across a jump, in units in the last place of time."""
 
@@ -95,7 +98,7 @@ def segments_of(
 
 def jumps_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[tuple[float, float]]:
     """Return pairs of neighbouring times between which an explicit function of time of a system jumps."""
-    return _gaps_between(segments_of(dynamics, p, t0, t1), t0)
+    return jumps_between(segments_of(dynamics, p, t0, t1), t0)
 
 
 def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -155,10 +158,11 @@ def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
 
 def jump_times(found: list[TimeSegment], t0: float) -> Floats:
     """Return the times just after jumps: segments that do not begin where the one before them ends."""
-    return np.array([after for _, after in _gaps_between(found, t0)])
+    return np.array([after for _, after in jumps_between(found, t0)])
 
 
-def _gaps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, float]]:
+def jumps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, float]]:
+    """Return pairs of neighbouring times between segments, at which something jumps."""
     ends = [t0, *(part.end for part in found[:-1])]
     return [(end, part.start) for part, end in zip(found, ends, strict=True) if part.start > end]
 
@@ -180,7 +184,7 @@ def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Flo
         given = [functions(t + sign * distance * unit) for sign in (-1, 1)]
         defined = np.isfinite(given).all(axis=0)  # where a function ends, there is no other side
         sides = [np.nan_to_num(value) for value in given]
-        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides)))
+        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides))) + LEAST_CHANGE
         isolated = (defined & np.all([np.abs(value - here) > least for value in sides], axis=0)).any(axis=1)
         found = np.where(isolated & (found == t), t + side * distance * unit, found)
     return found
@@ -220,8 +224,8 @@ def segments(
         return functions(at)[:, changing] / spread[changing]
 
     jumps, cell = _jumps(in_ranges, t, scaled), (t1 - t0) / CELLS
-    near = 3 * cell  # a jump is an event already, and no onset as well
-    onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
+    known_at, near = np.array([jump for jump, _ in jumps]), 3 * cell  # a jump is an event already, no onset as well
+    onsets = [at for at in _onsets(t, scaled) if not (np.abs(known_at - at) <= near).any()]
     bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
     if is_implicit and changing.any():
         bounds = step_bounds(_without_jumps(in_ranges, t, scaled, jumps))
@@ -248,8 +252,13 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
     """
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
-    cells, columns = np.nonzero(change[1:-1] > np.maximum(JUMP, STEEP * beside))
-    if not 0 < len(cells) <= MOST_EVENTS:
+    steep = change[1:-1] > np.maximum(JUMP, STEEP * beside)
+    # a function that oscillates from sample to sample seems to jump everywhere, but not what decides between its
+    # branches, which is zero or one
+    two_valued = ((values == values.min(axis=0)) | (values == values.max(axis=0))).all(axis=0)
+    steep[:, (steep.sum(axis=0) > MOST_EVENTS) & ~two_valued] = False
+    cells, columns = np.nonzero(steep)
+    if not len(cells):
         return []
     each = np.arange(len(cells))
     left, right = t[cells], t[cells + 1]

@@ -20,7 +20,7 @@ from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
+from dalembert.native.tape import EnergyTerms, OutputLengths, Program
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
@@ -156,10 +156,7 @@ class Programs:
         found, steady = functions_of("t", program)
         if steady and not (with_signals and signals_of("t", program)):
             return None
-        lines, record = program.tape.lines, program.tape.record
-        # conditions on time are such values too, and programs return numbers
-        numbers = [record("select", v, 1.0, 0.0) if lines[v.line][0] in CONDITIONS else v for v in found]
-        return Program(program.tape, numbers)
+        return Program(program.tape, [*found])
 
     def signals(self) -> tuple[PiecewisePolynomial, ...]:
         """Return the signals of time in the equations."""
