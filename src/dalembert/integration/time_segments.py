@@ -93,7 +93,9 @@ def segments_of(
     if functions is None and not known and (native is None or not native.signals):
         return [TimeSegment(t0, t1)]
     sampled = None if functions is None else lambda t: functions(t, p)
-    return segments(sampled, t0, t1, [*signal_events(dynamics, t0, t1), *known], is_implicit=is_implicit)
+    decisions = 0 if native is None or functions is None else native.time_decisions
+    events = [*signal_events(dynamics, t0, t1), *known]
+    return segments(sampled, t0, t1, events, decisions=decisions, is_implicit=is_implicit)
 
 
 def jumps_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -205,11 +207,12 @@ def segments(
     t1: float,
     known: Sequence[tuple[float, float]] = (),
     *,
+    decisions: int = 0,
     is_implicit: bool = False,
 ) -> list[TimeSegment]:
     """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
 
-    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
+    The last functions, ``decisions`` of them, are zero or one: they decide between branches of the others. A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
     an implicit method are bounded wherever the functions change.
     """
     if functions is None:
@@ -218,12 +221,13 @@ def segments(
     values = np.nan_to_num(functions(t), posinf=0.0, neginf=0.0)
     spread = np.ptp(values, axis=0)
     changing = spread > 0
+    decisions = int(changing[len(spread) - decisions :].sum())
     scaled = values[:, changing] / spread[changing]
 
     def in_ranges(at: Floats) -> Floats:
         return functions(at)[:, changing] / spread[changing]
 
-    jumps, cell = _jumps(in_ranges, t, scaled), (t1 - t0) / CELLS
+    jumps, cell = _jumps(in_ranges, t, scaled, decisions), (t1 - t0) / CELLS
     known_at, near = np.array([jump for jump, _ in jumps]), 3 * cell  # a jump is an event already, no onset as well
     onsets = [at for at in _onsets(t, scaled) if not (np.abs(known_at - at) <= near).any()]
     bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
@@ -245,7 +249,9 @@ def _without_jumps(
     return values - total[np.searchsorted(after, t, side="right")]
 
 
-def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:
+def _jumps(
+    functions: Callable[[Floats], Floats], t: Floats, values: Floats, decisions: int
+) -> list[tuple[float, float]]:
     """Return pairs of neighbouring times between which a function jumps, in order.
 
     They are adjacent floating-point numbers or, if the function has a value of neither side in between, enclose it.
@@ -253,10 +259,9 @@ def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> 
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
     steep = change[1:-1] > np.maximum(JUMP, STEEP * beside)
-    # a function that oscillates from sample to sample seems to jump everywhere, but not what decides between its
-    # branches, which is zero or one
-    two_valued = ((values == values.min(axis=0)) | (values == values.max(axis=0))).all(axis=0)
-    steep[:, (steep.sum(axis=0) > MOST_EVENTS) & ~two_valued] = False
+    values_only = steep[:, : values.shape[1] - decisions]
+    if values_only.sum() > MOST_EVENTS:  # functions that oscillate from sample to sample seem to jump everywhere
+        values_only[:] = False
     cells, columns = np.nonzero(steep)
     if not len(cells):
         return []

@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.array_types import Floats
 from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.lowering.time_decisions import time_decisions
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.symbols import plain_multiplier, plain_reaction
 from dalembert.model.system import System
@@ -21,10 +22,15 @@ from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
 class ExpressionsInTime(NamedTuple):
-    """The functions of time alone in expressions, (k, f) at times (k,) for parameters (p,), or None, and the signals."""
+    """The functions of time alone in expressions, and their signals.
+
+    functions    (k, f) at times (k,) for parameters (p,), or None; the last ones are ``decisions``
+    decisions    the number of those that decide between branches of the others
+    """
 
     functions: Callable[[Floats, Floats], Floats] | None
     signals: tuple[PiecewisePolynomial, ...]
+    decisions: int = 0
 
 
 @lru_cache(maxsize=64)
@@ -37,13 +43,16 @@ def expressions_in_time(system: System, expressions: tuple[Any, ...], parameters
     inputs |= {sp.Symbol(name, real=True): tape.input("p", i) for i, name in enumerate(parameters)}
     inputs[symbols.time] = tape.input("t", 0)
     read = Recorder(tape, inputs)
+    plain = [symbols.plain(e) for e in expressions]
     try:
-        program = Program(tape, [read(symbols.plain(e)) for e in expressions])
+        program = Program(tape, [read(e) for e in plain])
+        known = [sp.Symbol(name, real=True) for name in parameters]
+        decisions = [read(e) for e in time_decisions(plain, symbols.time, known)]
     except NoMachineCodeError:
         return ExpressionsInTime(None, ())
     found, steady = functions_of("t", program)
     signals = signals_of("t", program)
     if steady or not found:
         return ExpressionsInTime(None, signals)
-    run = BatchProgram(Program(tape, [*found]), len(state))
-    return ExpressionsInTime(lambda t, p: run(np.zeros((len(t), len(state))), t, p), signals)
+    run = BatchProgram(Program(tape, [*found, *decisions]), len(state))
+    return ExpressionsInTime(lambda t, p: run(np.zeros((len(t), len(state))), t, p), signals, len(decisions))

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from dalembert.native.tape import CONDITIONS, Program, Tape, Value, needed
+from dalembert.native.tape import CONDITIONS, Program, Value, needed
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
@@ -18,9 +16,6 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
     Only those used by other values or as outputs are returned; conditions are one if true, else zero. A division is
     steady if its denominator is a parameter. So is a signal of the input itself, whose breakpoints are known:
     ``signals_of`` returns it.
-
-    What decides between the branches of these functions follows them, as zeros and ones: a small jump within a function
-    that varies much, or fast, is visible only there.
     """
     tape, lines = program.tape, needed(program)
     depends: dict[int, set[str]] = {}
@@ -44,20 +39,7 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         value = tape.value(line)
         return tape.record("select", value, 1.0, 0.0) if tape.lines[line].name in CONDITIONS else value
 
-    decisions = [_decision(tape, line) for line in sorted(mine) if tape.lines[line].name in DECIDING]
-    return [number(line) for line in sorted(used)] + decisions, all(map(is_steady, mine))
-
-
-DECIDING = {"<", "<=", "==", "floor", "ceil"}
-"""Operations whose results jump."""
-
-
-def _decision(tape: Tape, line: int) -> Any:
-    """Record zero or one for a condition, and the parity of a whole number."""
-    value, record = tape.value(line), tape.record
-    if tape.lines[line].name in CONDITIONS:
-        return record("select", value, 1.0, 0.0)
-    return value - 2 * record("floor", value / 2)
+    return [number(line) for line in sorted(used)], all(map(is_steady, mine))
 
 
 def signals_of(array: str, program: Program) -> tuple[PiecewisePolynomial, ...]:

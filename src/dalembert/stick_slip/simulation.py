@@ -195,10 +195,11 @@ class StickSlipSimulation:
             found = jumps_of(dynamics, tuple(self.p[name] for name in dynamics.parameters), t0, t1)
             # limits of friction and events are no part of the equations of motion
             limits = (c.mu_static * c.normal_size for c in contacts(whole))
-            functions, signals = expressions_in_time(whole, (*limits, *self.watched), names)
+            functions, signals, decisions = expressions_in_time(whole, (*limits, *self.watched), names)
             values = np.array([*self.p.values()], float)
             sampled = None if functions is None else lambda t: functions(t, values)
-            found += jumps_between(segments(sampled, t0, t1, events_of(signals, t0, t1)), t0)
+            parts = segments(sampled, t0, t1, events_of(signals, t0, t1), decisions=decisions)
+            found += jumps_between(parts, t0)
             self._jumps = {given: sorted({*found})}
         return self._jumps[given]
 
