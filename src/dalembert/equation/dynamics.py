@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.array_types import Floats
 from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation, Law, solve
@@ -95,6 +96,8 @@ class Dynamics:
     servos                                  for each servo constraint, by its name, the numbers of its rows
     integrals                               names of the first integrals that the projection conserves
     unreported                              names of the parameters that a simulation sets and does not report
+    negative_coefficient                    returns the first of some states at which a coefficient of a law that changes
+                                            with time or state is negative, and why; None if no coefficient changes
     """
 
     coordinates: tuple[str, ...]
@@ -111,6 +114,7 @@ class Dynamics:
     servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     integrals: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
+    negative_coefficient: Callable[[Floats, Floats, Any], tuple[int, str] | None] | None = None
 
     def __repr__(self) -> str:
         return summary(

@@ -13,7 +13,7 @@ state that belongs to it, so that such times are replaced by ones just before or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.function_scales import step_bounds
+from dalembert.integration.start_states import terms_at, violated_rows
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
@@ -176,6 +177,28 @@ def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
     if functions is None:
         return t
     return _settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))
+
+
+def settled_run(
+    dynamics: Dynamics, p: Any, times: Floats, q0: Any, qd0: Any, equations: Collection[str] | None = None
+) -> Floats:
+    """Return the times of a run, settled; the first one is just after a jump there if the start belongs to that side.
+
+    Nothing was before the start. If its velocities are those before the jump, the motion begins with the jump.
+    ``equations`` are the constraints that hold at the start, if not all of them do.
+    """
+    found = settled_times(dynamics, p, times)
+    if found is times or found[0] == times[0]:
+        return found
+    native, later = dynamics.machine_code, found.copy()
+    assert native is not None
+    functions = native.time_functions
+    assert functions is not None
+    later[:1] = _settled(lambda at: functions(at, p), times[:1], 1)
+    terms = terms_at(dynamics, np.asarray(q0), np.asarray(qd0), later[0], p)
+    off = violated_rows(terms, np.asarray(q0), np.asarray(qd0))
+    holds = np.array([equations is None or name in equations for name in dynamics.constraints], bool)
+    return found if any(rows[holds].any() for rows in off.values()) else later
 
 
 def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Floats:
