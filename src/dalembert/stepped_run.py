@@ -86,7 +86,9 @@ def simulate_by_steps(
     negative = None if moving is None else moving.first_negative(found.t, states, tuple(p.values()))
     if negative is not None:
         place = slice(None, negative.place + 1)
-        raise SimulationError(f"{negative.sentence} End the motion before.", found.t[negative.place], found.taken(place))
+        raise SimulationError(
+            f"{negative.sentence} End the motion before.", found.t[negative.place], found.taken(place)
+        )
     return found
 
 

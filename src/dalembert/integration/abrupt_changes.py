@@ -103,7 +103,9 @@ def _smooth_changes(terms: Sequence[Terms], qd: Floats, span: float) -> dict[str
 
     Where all terms of a constraint vanish, such a change is large relative to them.
     """
-    A, rate, b = (np.max([np.abs(np.asarray(getattr(own, x))) for own in terms], axis=0) for x in ("A", "velocity", "b"))
+    A, rate, b = (
+        np.max([np.abs(np.asarray(getattr(own, x))) for own in terms], axis=0) for x in ("A", "velocity", "b")
+    )
     return {"position": SMOOTH_CHANGES * span * (rate + A @ np.abs(qd)), "velocity": SMOOTH_CHANGES * span * b}
 
 

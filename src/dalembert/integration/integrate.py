@@ -277,7 +277,7 @@ class _Integration:
         )
 
     def _until_negative(self, batch: StepBatch) -> StepBatch:
-        """Return the steps of a batch before a coefficient of a law becomes negative, and set ``Path.refusal`` if so."""
+        """Return the steps before a coefficient of a law becomes negative, and set ``Path.refusal`` if one does."""
         test = self.dynamics.negative_coefficient
         if test is None or not len(batch.t):
             return batch

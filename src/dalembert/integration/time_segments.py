@@ -235,7 +235,8 @@ def segments(
 ) -> list[TimeSegment]:
     """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
 
-    The last functions, ``decisions`` of them, are zero or one: they decide between branches of the others. A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
+    The last functions, ``decisions`` of them, are zero or one: they decide between branches of the others.
+    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
     an implicit method are bounded wherever the functions change.
     """
     if functions is None:

@@ -65,7 +65,9 @@ class MovingCoefficients:
         first = int(np.argmax(off.any(axis=1)))
         which = int(np.argmax(off[first]))
         must = condition(self.what[which], "" if self.coefficients[which].positive else "the law adds energy")
-        return NegativeCoefficient(int(place[first]), f"{must}; at t = {at[first]:.6g} it is {values[first, which]:.3g}.")
+        return NegativeCoefficient(
+            int(place[first]), f"{must}; at t = {at[first]:.6g} it is {values[first, which]:.3g}."
+        )
 
     def require(self, t: Any, q: Any, qd: Any, p: Any) -> None:
         """Raise an error if a coefficient is negative at a state."""
