@@ -96,8 +96,8 @@ class Dynamics:
     servos                                  for each servo constraint, by its name, the numbers of its rows
     integrals                               names of the first integrals that the projection conserves
     unreported                              names of the parameters that a simulation sets and does not report
-    negative_coefficient                    returns the first of some states at which a coefficient of a law that changes
-                                            with time or state is negative, and why; None if no coefficient changes
+    negative_coefficient                    returns the first of some states at which a coefficient of a law that
+                                            changes along a motion is negative, and why; None if none changes
     """
 
     coordinates: tuple[str, ...]
