@@ -156,6 +156,8 @@ class _FlowProgram:
         ys, failed, off, end = self.solve(q, qd, p, from_steps=known)
         if known and bool(failed):
             self._raise_failure(q, qd, p, end)
+        if known:
+            self._refuse_negative(ys, p)
         if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
             severity = failed + 2 * off  # a motion from a start off the constraints may fail for that reason
             ys = raise_if(ys, severity > 0, severity, self._message, (off, q, qd, p, end))
@@ -172,6 +174,13 @@ class _FlowProgram:
             refuse_negative_coefficients(self.system, p)
         numbers = np.asarray(q), np.asarray(qd), self.times[0], p
         require_start(self.dynamics, *numbers, allow_violation=self.allow_violation)
+
+    def _refuse_negative(self, ys: Array, p: tuple[Array, ...]) -> None:
+        """Raise an error if a coefficient of a law becomes negative along the motion."""
+        test = self.dynamics.negative_coefficient
+        found = None if test is None else test(np.asarray(self.times), np.asarray(ys), p)
+        if found is not None:
+            raise InputError(f"{found[1]} End the flow before, or write a coefficient that stays positive.")
 
     def _raise_failure(self, q: Array, qd: Array, p: tuple[Array, ...], end: Ending) -> None:
         """Raise the error of a motion that did not reach the last time."""

@@ -15,7 +15,7 @@ from dalembert.hybrid.hybrid_simulation import HybridSimulation
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol, with_tolerances
 from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method
-from dalembert.integration.time_segments import settled_times
+from dalembert.integration.time_segments import settled_run
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, refuse_distant_laws
@@ -55,11 +55,14 @@ def simulate_with_events(
     values = tuple(np.asarray(p[name]) for name in dynamics.parameters)
     require_state_in_range(whole, q0, qd0, times[0], values)
     require_function_values(whole, q0, qd0, times[0], values)
-    asked, times = times, settled_times(dynamics, values, times)
+    equations = [str(c.name) for c in system.constraints if c.active and not c.one_sided]
+    asked, times = times, settled_run(dynamics, values, times, q0, qd0, equations)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], values)
     scales = usual_atol(dynamics, q0, qd0, times[0], values) / USUAL_ATOL
     simulation = HybridSimulation(system, events, method, p, scales)
-    source = SimulatedRun(dynamics, method, values, system.symbols, None, simulation.record, None, _no_page, system)
+    begin = float(asked[0]), float(times[0])
+    record = simulation.record
+    source = SimulatedRun(dynamics, method, values, system.symbols, None, record, None, _no_page, system, begin)
     try:
         found = simulation.run(q0, qd0, times, allow_violation=allow_violation, progress=progress)
     except SimulationError as end:

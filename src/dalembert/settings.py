@@ -18,6 +18,7 @@ from dalembert.lowering.build import build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import parameter_values, state_values, tolerance_value
+from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System, kind_of_object
 from dalembert.native.tableau import Tableau
@@ -48,6 +49,13 @@ def prepared(
     if isinstance(system, System):
         refuse_negative_coefficients(system, p)
     return build(system), q, qd, p
+
+
+def require_coefficients(system: AnySystem, t: Any, q: Any, qd: Any, p: Any) -> None:
+    """Raise an error if a coefficient of a law that changes with time or state is negative at a state."""
+    moving = moving_coefficients(system) if isinstance(system, System) and system.laws else None
+    if moving is not None:
+        moving.require(t, q, qd, p)
 
 
 def method_of(

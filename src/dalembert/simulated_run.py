@@ -77,6 +77,7 @@ class SimulatedRun:
     sampled       intervals of a motion under a sampled controller, or None
     write_page    the function behind ``Trajectory.page``
     system        the system, for the parts of its applied force; None for one of functions
+    begin         the first time that was asked for, and the one at which the motion was started: see ``settled_run``
     paths         the steps of runs that were integrated once more, by start and times; the last one is kept
     """
 
@@ -89,6 +90,7 @@ class SimulatedRun:
     sampled: SampledSimulation | None
     write_page: PageSource
     system: System | None = None
+    begin: tuple[float, float] | None = None
     paths: dict[bytes, Path] = field(default_factory=dict[bytes, Path])
 
     def model_text(self) -> str:
@@ -116,14 +118,18 @@ class SimulatedRun:
 
     def _settled(self, run: Any) -> Any:
         """Return a run at the times at which its motion was computed: see ``settled_times``."""
-        return replace(run, t=settled_times(self.dynamics, self.p, run.t))
+        return replace(run, t=self._settled_times(run.t))
+
+    def _settled_times(self, t: Floats) -> Floats:
+        found = settled_times(self.dynamics, self.p, t)
+        return found if self.begin is None else np.where(t == self.begin[0], self.begin[1], found)
 
     def at(self, run: Trajectory, times: Any) -> Trajectory:
         """Return the motion at one time, or at increasing ones, within those of the run."""
         asked = times_within(run, times)
         if np.isin(asked, run.t).all():
             return run.taken(np.searchsorted(run.t, asked))
-        run, wanted = self._settled(run), settled_times(self.dynamics, self.p, asked)
+        run, wanted = self._settled(run), self._settled_times(asked)
         if self.sampled is not None:
             found = self.sampled.at(wanted)
         elif self.stick_slip is not None:

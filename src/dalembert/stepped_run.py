@@ -28,6 +28,7 @@ from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.constraint import RESTITUTION_RANGE
 from dalembert.model.contact_statement import contact_statement
 from dalembert.model.input_values import parameter_values, state_values, time_values
+from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.system import System
 from dalembert.names import LISTED_NAMES, quoted
 from dalembert.simulated_run import times_within
@@ -79,7 +80,16 @@ def simulate_by_steps(
             end.t,
             run.trajectory(source),
         ) from None
-    return run.trajectory(source)
+    found = run.trajectory(source)
+    moving = None if system.is_large else moving_coefficients(system)
+    states = np.concatenate([found.q, found.qd], axis=1)
+    negative = None if moving is None else moving.first_negative(found.t, states, tuple(p.values()))
+    if negative is not None:
+        place = slice(None, negative.place + 1)
+        raise SimulationError(
+            f"{negative.sentence} End the motion before.", found.t[negative.place], found.taken(place)
+        )
+    return found
 
 
 def refuse_other_methods(

@@ -28,7 +28,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.run import run
 from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
-from dalembert.integration.time_segments import settled_times
+from dalembert.integration.time_segments import settled_run, settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.large_runs import (
     is_default,
@@ -47,7 +47,7 @@ from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
-from dalembert.settings import AnySystem, method_of, prepared, require_system
+from dalembert.settings import AnySystem, method_of, prepared, require_coefficients, require_system
 from dalembert.simulated_run import SimulatedRun, symbols_of
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
@@ -105,6 +105,7 @@ def motion(
     require_state_in_range(system, q, qd, t, p)
     require_function_values(system, q, qd, t, p)
     at = settled_times(dynamics, p, time)
+    require_coefficients(system, at, q, qd, p)
     if throw:
         refuse_unmet(dynamics, q, qd, at, p)
     answer = _at_rest(system, dynamics, formulation, q, qd, float(at), p)
@@ -229,14 +230,15 @@ def simulate(
     if method.drift.integrals:
         at_start = (q0, qd0, times[0])
         system, dynamics, p = conserved(system, method, control, at_start, p, allow_violation=allow_violation)
-    asked, times = times, settled_times(dynamics, p, times)
+    asked, times = times, settled_run(dynamics, p, times, q0, qd0)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], p)
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
     sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
     symbols, stated = symbols_of(system, dynamics), system if isinstance(system, System) else None
-    source = SimulatedRun(dynamics, method, p, symbols, control, stick_slip, sampled, page, stated)
+    begin = float(asked[0]), float(times[0])
+    source = SimulatedRun(dynamics, method, p, symbols, control, stick_slip, sampled, page, stated, begin)
     try:
         start = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:

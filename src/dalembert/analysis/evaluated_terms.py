@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sympy as sp
+from sympy.printing.numpy import SciPyPrinter
 
 from dalembert.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
 from dalembert.model.data_function import DataFunction
-from dalembert.model.numeric_function import numeric_function
+from dalembert.model.numeric_function import exact_printer, numeric_function
 from dalembert.model.standard_form import StandardForm
 from dalembert.terms import Terms
 from dalembert.tolerances import ROUNDING
@@ -92,7 +93,8 @@ def _compiled(form: StandardForm, parameters: Sequence[sp.Symbol], blocks: Any) 
     if large or any(graph.has_kind(e, DataFunction) for e in entries):
         function = numeric_function(arguments, smooth, ["numpy", "scipy"])
     else:
-        function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], cse=True)
+        printer = exact_printer(SciPyPrinter)
+        function = sp.lambdify(arguments, smooth, modules=["numpy", "scipy"], printer=printer, cse=True)
     real = not any(graph.has_kind(e, type(sp.I), sp.LambertW) for e in flat(smooth))
 
     def computed(point: Point) -> list[Floats]:

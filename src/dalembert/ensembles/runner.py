@@ -25,9 +25,11 @@ from dalembert.integration.start_states import OR_ALLOW_IT
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
+from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.coefficients import negative_coefficients
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import contacts
+from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.system import System
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.stick_slip.transitions import contacts_at_rest
@@ -37,6 +39,9 @@ CHUNK = 4096
 
 SLOW = 1e-6
 """Sliding speed, relative to the state, above which a contact is not at rest for certain."""
+
+TIMES_OF_COEFFICIENTS = 129
+"""Times at which coefficients of laws that depend on time are evaluated for members whose states are not stored."""
 
 GPU_BATCH_BYTES = 2**30
 """Bytes of states per chunk on a GPU, which is efficient only with many members."""
@@ -124,6 +129,8 @@ class EnsembleRunner:
             found, done, exact, phases = self.native(members, usable & ~self._at_rest(members))
         else:
             found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
+        # simulated by itself, such a member ends with the reason
+        done &= ~self._negative_coefficients(members, found)
         # without failures texts are not compared, which takes milliseconds for a million members
         reasons, failed, self.handed_over = np.zeros(len(members), "U1"), ~done, ()
         self.velocity_jumps = {}
@@ -147,9 +154,26 @@ class EnsembleRunner:
             failed = reasons != ""
         return EnsembleStates(found, reasons, failed, exact, phases)
 
+    def _negative_coefficients(self, members: Members, found: Floats) -> NDArray[np.bool_]:
+        """Return the members of which a coefficient that changes with time or state is negative, or may have been."""
+        moving, none = moving_coefficients(self.system), np.zeros(len(members), bool)
+        if moving is None:
+            return none
+        if moving.of_state and not self.every:
+            return ~none  # the states between are not known
+        times = self.times if self.every else np.linspace(self.times[0], self.times[-1], TIMES_OF_COEFFICIENTS)
+        y = found if moving.of_state else np.zeros((len(members), 1, 2 * len(members.q)))
+        for k, t in enumerate(times):
+            state = y[:, k] if moving.of_state else y[:, 0]
+            none |= (moving.values(np.full(len(members), t), state, members.p) < 0).any(axis=1)
+        return none
+
     def _rounds_of_friction(self, *, forces: bool) -> StickSlipRounds | None:
         """Return the simulation of contacts that stick and slip, by the compiled integrator; None if there is none."""
         if self.on_gpu or not supports_rounds(self.system, self.contacts, self.method):
+            return None
+        # their jumps are not among those of the equations, at which members are simulated by themselves
+        if abrupt_functions_of_time(c.mu_static for c in self.contacts):
             return None
         return StickSlipRounds(
             self.system, self.contacts, self.method, every=self.every, threads=self.threads, with_phases=forces

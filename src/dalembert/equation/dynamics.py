@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dalembert.array_types import Floats
 from dalembert.arrays import namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation, Law, solve
@@ -99,6 +100,8 @@ class Dynamics:
     integrals                               names of the first integrals that the projection conserves
     unreported                              names of the parameters that a simulation sets and does not report
     general_time_functions                  returns the functions of time, where they are not in machine code
+    negative_coefficient                    returns the first of some states at which a coefficient of a law that
+                                            changes along a motion is negative, and why; None if none changes
     """
 
     coordinates: tuple[str, ...]
@@ -116,6 +119,7 @@ class Dynamics:
     integrals: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
     general_time_functions: Callable[[], Any] | None = None
+    negative_coefficient: Callable[[Floats, Floats, Any], tuple[int, str] | None] | None = None
 
     def __repr__(self) -> str:
         return summary(
@@ -164,16 +168,21 @@ class Dynamics:
         return self.native if self.native is not None and self.native.possible else None
 
     @cached_property
-    def _of_time(self) -> tuple[Callable[[Any, Any], Any] | None, Sequence[PiecewisePolynomial], list[int]]:
+    def _of_time(self) -> tuple[Callable[[Any, Any], Any] | None, Sequence[PiecewisePolynomial], list[int], int]:
         native = self.machine_code
         if native is not None:
-            return native.time_functions, native.signals, native.parameters_of_time
-        return (None, (), []) if self.general_time_functions is None else self.general_time_functions()
+            return native.time_functions, native.signals, native.parameters_of_time, native.time_decisions
+        return (None, (), [], 0) if self.general_time_functions is None else self.general_time_functions()
 
     @property
     def time_functions(self) -> Callable[[Any, Any], Any] | None:
         """The explicit functions of time in the equations, (k, f) at k times, or None if none has isolated events."""
         return self._of_time[0]
+
+    @property
+    def time_decisions(self) -> int:
+        """The number of these functions, the last ones, that decide between branches of others."""
+        return self._of_time[3]
 
     @property
     def signals(self) -> Sequence[PiecewisePolynomial]:

@@ -17,6 +17,7 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.symbols import multiplier, reaction
 from dalembert.model.system import System
 from dalembert.stick_slip.guards import Guard
+from dalembert.stick_slip.segment import Segment
 
 RATE_STEP = 1e-7
 """Time, relative to that of the run, over which the rate of an event expression is estimated."""
@@ -64,6 +65,27 @@ def guards_of(
     for name, sign in signs.items():
         found.append(Guard(name, "force", reaction(name), sign, FORCE_OFFSET * force_scale[name]))
     return tuple(found)
+
+
+def coinciding(segment: Segment, y: Floats, span: float) -> tuple[Guard, ...]:
+    """Return the guards of events that occur where others have ended a segment, but for rounding of the time.
+
+    Just ahead their expressions are beyond zero, so that the next phase would not see them pass through it.
+    """
+    phase, here = segment.phase, np.array([segment.end])
+    left = [guard for guard in phase.guards if guard.kind == "event" and guard not in segment.fired]
+    if not left:
+        return ()
+    found = outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
+    reactions = phase.admissible(here, y[None], found["reactions"])[0]
+    now = Choice(frozenset(), phase, y, found["acceleration"][0], reactions)
+
+    def passes(guard: Guard) -> bool:
+        values = _values_ahead(guard.expression, now, segment.end, RATE_STEP * span)
+        rate = guard.sign * float(values[-1] - values[0]) / RATE_STEP
+        return bool(rate < 0 and guard.sign * float(values[0]) + guard.offset <= -rate * AT_ZERO)
+
+    return tuple(guard for guard in left if passes(guard))
 
 
 def _event_guard(

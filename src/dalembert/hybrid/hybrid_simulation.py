@@ -13,7 +13,7 @@ from dalembert.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError, StateError
 from dalembert.hybrid.accumulation import ImpactHistory, Rest
 from dalembert.hybrid.event_changes import Situation, changed, energy_at
-from dalembert.hybrid.event_guards import guards_of
+from dalembert.hybrid.event_guards import coinciding, guards_of
 from dalembert.hybrid.gaps import Gaps
 from dalembert.hybrid.phase_choice import Choice, Question, choose
 from dalembert.hybrid.surface_jumps import jumped_velocities, pulling
@@ -72,7 +72,8 @@ class HybridSimulation:
 
     def __post_init__(self) -> None:
         changing = tuple(str(event.name) for event in self.events if event.then is not None)
-        self.record = StickSlipSimulation(self.system, (), self.method, self.p, changing)
+        watched = tuple(event.expression for event in self.events)
+        self.record = StickSlipSimulation(self.system, (), self.method, self.p, changing, watched)
         self.model = ContactTerms(self.system, self.p, self.scales)
         self.active = frozenset(str(c.name) for c in self.system.constraints if c.active and not c.one_sided)
 
@@ -96,21 +97,41 @@ class HybridSimulation:
                 segment = self.record.segments[-1]
                 if segment.path.finished:
                     return self.record.trajectory(times)
-                t = segment.end
+                t = segment.end if segment.path.resumes is None else segment.path.resumes
                 try:
-                    phase, fired = segment.phase, segment.fired
-                    if segment.path.resumes is not None:
-                        t = segment.path.resumes
-                        choice, fired = self._after_jump(segment, y, t)
-                        if not fired:
-                            continue
-                        phase, y = choice.phase, choice.y
-                    after = self._react([guard for guard in fired if guard not in segment.poles], y, t)
-                    if after is None:
-                        return self.record.partial_trajectory(times)
-                    choice = self._next(after, t, phase, fired)
+                    following = self._following(segment, y, t)
                 except (ConstraintError, StateError) as error:
                     raise SimulationError(str(error), t, self.record.partial_trajectory(times)) from None
+                if following is None:
+                    return self.record.partial_trajectory(times)
+                choice = following
+
+    def _following(self, segment: Segment, y: Floats, t: float) -> Choice | None:
+        """Return the phase after a segment that ends at t, None if the motion stops there."""
+        if segment.path.resumes is not None:
+            return self._across_jump(segment, y, t)
+        fired = (*segment.fired, *coinciding(segment, y, self.span))
+        after = self._react([guard for guard in fired if guard not in segment.poles], y, t)
+        return None if after is None else self._next(after, t, segment.phase, fired)
+
+    def _across_jump(self, segment: Segment, y: Floats, t: float) -> Choice | None:
+        """Return the phase after a jump in time at t, None if the motion stops there.
+
+        The sides of the jump are evaluated at a margin from it. What happens at it has its own time, and is after the
+        outputs of the segment before.
+        """
+        record, beyond = self.record, t + self.record.margin
+        k, first, latest = len(record.segments) - 1, len(record.impulses), len(record.events)
+        choice, fired = self._after_jump(segment, y, beyond)
+        if fired:
+            after = self._react(fired, choice.y, beyond)
+            choice = None if after is None else self._next(after, beyond, choice.phase, fired)
+        # the time of a jump is given: it does not change with the state
+        if k in record.resets:
+            record.resets[k] = tuple(lambda y, _, own=own: own(y, beyond) for own in record.resets[k])
+        record.impulses[first:] = [own._replace(t=record.jump_time(segment)) for own in record.impulses[first:]]
+        record.events[latest:] = [own._replace(t=t) if own.t == beyond else own for own in record.events[latest:]]
+        return choice
 
     def _accepted(self, q0: Floats, qd0: Floats, t: float, *, allow_violation: bool) -> Floats:
         """Return the start, or raise an error if it is not possible."""
@@ -125,12 +146,11 @@ class HybridSimulation:
         return y
 
     def _after_jump(self, segment: Segment, y: Floats, t: float) -> tuple[Choice, tuple[Guard, ...]]:
-        """Return the phase after a jump of prescribed velocities at t, and the guards of events that it has passed.
+        """Return the phase just after a jump, at t, and the guards of events that it has passed.
 
         Contacts that are closed are free to open; those whose surface moves towards a body hit it.
         """
-        k, first = len(self.record.segments) - 1, len(self.record.impulses)
-        jumped = jumped_velocities(self.model, y, (segment.end, t), self.active, self.closed)
+        jumped = jumped_velocities(self.model, y, (float(segment.path.t[-1]), t), self.active, self.closed)
         for name in sorted(pulling(self.model, y, t, self.active, self.releases) if jumped else ()):
             self._release(name, y, t)
         if not Gaps.at(self.model, y, t).follow(self.active):
@@ -140,15 +160,24 @@ class HybridSimulation:
                 f"At t = {t:.6g} a prescribed velocity jumps ({names}); the velocities follow by an impulse."
             )
         choice = self._next(y, t, segment.phase)
-        # the time of a jump is given: it does not change with the state, and outputs at its end are those before it
-        if k in self.record.resets:
-            self.record.resets[k] = tuple(lambda y, _, own=own: own(y, t) for own in self.record.resets[k])
-        self.record.impulses[first:] = [
-            own._replace(t=self.record.jump_time(segment)) for own in self.record.impulses[first:]
-        ]
+        while name := self._reversed(choice, t):
+            self._release(name, y, t)
+            choice = self._next(choice.y, t, choice.phase)
         sides = {guard.name: guard.sign for guard in choice.phase.guards if guard.kind in ("event", "armed")}
         watched = (guard for guard in segment.phase.guards if guard.kind == "event")
         return choice, tuple(guard for guard in watched if sides[guard.name] == -guard.sign)
+
+    def _reversed(self, choice: Choice, t: float) -> str:
+        """Return a constraint that is released because its force has the opposite sign, the most loaded one."""
+        if not self.releases:
+            return ""
+        values = choice.phase.guard_values(t, choice.y, choice.reactions)
+        pulled = {
+            guard.name: float(value)
+            for guard, value in zip(choice.phase.guards, values, strict=True)
+            if guard.kind == "force" and guard.name in self.releases and value < 0
+        }
+        return min(pulled, key=lambda name: pulled[name], default="")
 
     def _release(self, name: str, y: Floats, t: float) -> None:
         """Release a constraint."""

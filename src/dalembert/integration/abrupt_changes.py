@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,12 +89,28 @@ def jumped_rows(
     }
     # the change by itself is judged as well: without a cure the constraints may have drifted before
     is_, jumps = violated_rows(terms[1], q, qd), violated_rows(terms[1]._replace(**changes), q, qd)
+    smooth = _smooth_changes(terms, qd, after - before)
     found: dict[str, dict[str, float]] = {}
     for level in STATE_LEVELS:
         change = np.abs(changes[level])
-        rows = np.flatnonzero(is_[level] & jumps[level])
+        rows = np.flatnonzero(is_[level] & jumps[level] & (change > smooth[level]))
         found[level] = {dynamics.constraints[k]: float(change[k]) for k in rows}
     return found
+
+
+def _smooth_changes(terms: Sequence[Terms], qd: Floats, span: float) -> dict[str, Floats]:
+    """Return bounds (m,) of what residuals change by within a short time without a jump, by level.
+
+    Where all terms of a constraint vanish, such a change is large relative to them.
+    """
+    A, rate, b = (
+        np.max([np.abs(np.asarray(getattr(own, x))) for own in terms], axis=0) for x in ("A", "velocity", "b")
+    )
+    return {"position": SMOOTH_CHANGES * span * (rate + A @ np.abs(qd)), "velocity": SMOOTH_CHANGES * span * b}
+
+
+SMOOTH_CHANGES = 4.0
+"""Ratio of such a bound to the product of rate and time."""
 
 
 def contradiction_at(dynamics: Dynamics, y: Floats, t: float, p: Any) -> str:

@@ -159,7 +159,10 @@ class _Integration:
             batch = self._batch(segment)
             if self.stop_test is not None and len(batch.t):
                 batch = self._until_stop(batch)
+            batch = self._until_negative(batch)
             self._keep(batch)
+            if path.refusal:
+                return False
             ended = batch.finished and path.steps <= self.method.max_steps
             if self._stagnates(batch, segment.end):
                 return False
@@ -272,6 +275,22 @@ class _Integration:
             if last is None
             else batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False, from_start=None)
         )
+
+    def _until_negative(self, batch: StepBatch) -> StepBatch:
+        """Return the steps before a coefficient of a law becomes negative, and set ``Path.refusal`` if one does."""
+        test = self.dynamics.negative_coefficient
+        if test is None or not len(batch.t):
+            return batch
+        y, t = self.last
+        times, states = np.append(t, batch.t), np.vstack([y, batch.y])
+        # the last step of a run that has been stopped goes beyond its end
+        kept = len(times) - 1 if self.path.stopped else len(times)
+        found = test(times[:kept], states[:kept], self.p)
+        if found is None:
+            return batch
+        last, self.path.refusal = found
+        self.path.stopped = False
+        return batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False, from_start=None)
 
     def _keep(self, batch: StepBatch) -> None:
         """Record a batch of steps."""

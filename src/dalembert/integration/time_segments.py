@@ -13,7 +13,7 @@ state that belongs to it, so that such times are replaced by ones just before or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.function_scales import step_bounds
+from dalembert.integration.start_states import terms_at, violated_rows
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
@@ -44,6 +45,9 @@ rounding in the argument of a function may hold its value at the jump for severa
 
 ISOLATED = 1e-6
 """Change over such a distance, relative to the values, that a continuous function does not show."""
+
+LEAST_CHANGE = 1e-270
+"""Change that is not one of a jump: that of a continuous function, which is zero at time zero, over ``LEAST_TIME``."""
 
 FLOW_JUMP = 4
 """Length of the step of a flow across a jump, in units in the last place of time."""
@@ -89,12 +93,14 @@ def segments_of(
     if functions is None and not known and not dynamics.signals:
         return [TimeSegment(t0, t1)]
     sampled = None if functions is None else lambda t: functions(t, p)
-    return segments(sampled, t0, t1, [*signal_events(dynamics, t0, t1), *known], is_implicit=is_implicit)
+    decisions = 0 if functions is None else dynamics.time_decisions
+    events = [*signal_events(dynamics, t0, t1), *known]
+    return segments(sampled, t0, t1, events, decisions=decisions, is_implicit=is_implicit)
 
 
 def jumps_of(dynamics: Dynamics, p: Any, t0: float, t1: float) -> list[tuple[float, float]]:
     """Return pairs of neighbouring times between which an explicit function of time of a system jumps."""
-    return _gaps_between(segments_of(dynamics, p, t0, t1), t0)
+    return jumps_between(segments_of(dynamics, p, t0, t1), t0)
 
 
 def signal_events(dynamics: Dynamics, t0: float, t1: float) -> list[tuple[float, float]]:
@@ -150,10 +156,11 @@ def fixed_events(dynamics: Dynamics, times: Floats) -> FixedEvents:
 
 def jump_times(found: list[TimeSegment], t0: float) -> Floats:
     """Return the times just after jumps: segments that do not begin where the one before them ends."""
-    return np.array([after for _, after in _gaps_between(found, t0)])
+    return np.array([after for _, after in jumps_between(found, t0)])
 
 
-def _gaps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, float]]:
+def jumps_between(found: list[TimeSegment], t0: float) -> list[tuple[float, float]]:
+    """Return pairs of neighbouring times between segments, at which something jumps."""
     ends = [t0, *(part.end for part in found[:-1])]
     return [(end, part.start) for part, end in zip(found, ends, strict=True) if part.start > end]
 
@@ -166,6 +173,28 @@ def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
     return _settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))
 
 
+def settled_run(
+    dynamics: Dynamics, p: Any, times: Floats, q0: Any, qd0: Any, equations: Collection[str] | None = None
+) -> Floats:
+    """Return the times of a run, settled; the first one is just after a jump there if the start belongs to that side.
+
+    Nothing was before the start. If its velocities are those before the jump, the motion begins with the jump.
+    ``equations`` are the constraints that hold at the start, if not all of them do.
+    """
+    found = settled_times(dynamics, p, times)
+    if found is times or found[0] == times[0]:
+        return found
+    native, later = dynamics.machine_code, found.copy()
+    assert native is not None
+    functions = native.time_functions
+    assert functions is not None
+    later[:1] = _settled(lambda at: functions(at, p), times[:1], 1)
+    terms = terms_at(dynamics, np.asarray(q0), np.asarray(qd0), later[0], p)
+    off = violated_rows(terms, np.asarray(q0), np.asarray(qd0))
+    holds = np.array([equations is None or name in equations for name in dynamics.constraints], bool)
+    return found if any(rows[holds].any() for rows in off.values()) else later
+
+
 def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Floats:
     """Return times (k,), moved to a side (−1 or 1) where a function has a value that differs from those beside it."""
     unit = np.maximum(np.spacing(np.abs(t)), LEAST_TIME)
@@ -174,7 +203,7 @@ def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Flo
         given = [functions(t + sign * distance * unit) for sign in (-1, 1)]
         defined = np.isfinite(given).all(axis=0)  # where a function ends, there is no other side
         sides = [np.nan_to_num(value) for value in given]
-        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides)))
+        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides))) + LEAST_CHANGE
         isolated = (defined & np.all([np.abs(value - here) > least for value in sides], axis=0)).any(axis=1)
         found = np.where(isolated & (found == t), t + side * distance * unit, found)
     return found
@@ -195,10 +224,12 @@ def segments(
     t1: float,
     known: Sequence[tuple[float, float]] = (),
     *,
+    decisions: int = 0,
     is_implicit: bool = False,
 ) -> list[TimeSegment]:
     """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
 
+    The last functions, ``decisions`` of them, are zero or one: they decide between branches of the others.
     A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
     an implicit method are bounded wherever the functions change.
     """
@@ -208,14 +239,15 @@ def segments(
     values = np.nan_to_num(functions(t), posinf=0.0, neginf=0.0)
     spread = np.ptp(values, axis=0)
     changing = spread > 0
+    decisions = int(changing[len(spread) - decisions :].sum())
     scaled = values[:, changing] / spread[changing]
 
     def in_ranges(at: Floats) -> Floats:
         return functions(at)[:, changing] / spread[changing]
 
-    jumps, cell = _jumps(in_ranges, t, scaled), (t1 - t0) / CELLS
-    near = 3 * cell  # a jump is an event already, and no onset as well
-    onsets = [at for at in _onsets(t, scaled) if not any(abs(at - jump) <= near for jump, _ in jumps)]
+    jumps, cell = _jumps(in_ranges, t, scaled, decisions), (t1 - t0) / CELLS
+    known_at, near = np.array([jump for jump, _ in jumps]), 3 * cell  # a jump is an event already, no onset as well
+    onsets = [at for at in _onsets(t, scaled) if not (np.abs(known_at - at) <= near).any()]
     bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
     if is_implicit and changing.any():
         bounds = step_bounds(_without_jumps(in_ranges, t, scaled, jumps))
@@ -235,15 +267,21 @@ def _without_jumps(
     return values - total[np.searchsorted(after, t, side="right")]
 
 
-def _jumps(functions: Callable[[Floats], Floats], t: Floats, values: Floats) -> list[tuple[float, float]]:
+def _jumps(
+    functions: Callable[[Floats], Floats], t: Floats, values: Floats, decisions: int
+) -> list[tuple[float, float]]:
     """Return pairs of neighbouring times between which a function jumps, in order.
 
     They are adjacent floating-point numbers or, if the function has a value of neither side in between, enclose it.
     """
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
-    cells, columns = np.nonzero(change[1:-1] > np.maximum(JUMP, STEEP * beside))
-    if not 0 < len(cells) <= MOST_EVENTS:
+    steep = change[1:-1] > np.maximum(JUMP, STEEP * beside)
+    values_only = steep[:, : values.shape[1] - decisions]
+    if values_only.sum() > MOST_EVENTS:  # functions that oscillate from sample to sample seem to jump everywhere
+        values_only[:] = False
+    cells, columns = np.nonzero(steep)
+    if not len(cells):
         return []
     each = np.arange(len(cells))
     left, right = t[cells], t[cells + 1]

@@ -34,6 +34,7 @@ from dalembert.lowering.symbolic import (
 from dalembert.lowering.tape_functions import evaluated
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.system import System, kind_of_object
 from dalembert.tolerances import SAME_VALUE
 
@@ -78,6 +79,7 @@ def _build_symbolic(system: System) -> Dynamics:
     source = symbolic_source(system)
     laws = source.laws
     actuators, servos = _control_names(source)
+    moving = moving_coefficients(system)
     return Dynamics(
         coordinates=system.coordinate_names,
         constraints=system.constraint_names,
@@ -94,6 +96,7 @@ def _build_symbolic(system: System) -> Dynamics:
         integrals=() if system.conserved is None else system.conserved.names,
         unreported=() if system.conserved is None else system.conserved.parameters,
         general_time_functions=lambda: general_time_functions(source),
+        negative_coefficient=None if moving is None else moving.first_negative,
     )
 
 

@@ -11,6 +11,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats, vector_of
 from dalembert.lowering.source import Source
+from dalembert.lowering.time_decisions import time_decisions
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.signal import Signal
@@ -26,11 +27,13 @@ class GeneralTimeFunctions(NamedTuple):
     values        (k, f) at k times, for parameters; None if all functions are steady
     signals       those of time itself, whose breakpoints are known
     parameters    indices of the parameters that the functions depend on
+    decisions     how many functions, the last ones, are what decides between branches of others
     """
 
     values: Callable[[Floats, Any], Floats] | None
     signals: tuple[PiecewisePolynomial, ...]
     parameters: list[int]
+    decisions: int = 0
 
 
 def general_time_functions(source: Source) -> GeneralTimeFunctions:
@@ -47,7 +50,8 @@ def general_time_functions(source: Source) -> GeneralTimeFunctions:
     signals = tuple(node.data.polynomial for node in of_time if isinstance(node, Signal) and node.places == (time,))
     if all(_is_steady(node) for node in of_time):
         return GeneralTimeFunctions(None, signals, [])
-    compute = numeric_function([time, *source.parameters], found, ["numpy", "scipy"])
+    decisions = time_decisions(found, time, source.parameters)
+    compute = numeric_function([time, *source.parameters], [*found, *decisions], ["numpy", "scipy"])
 
     def values(t: Floats, p: Any) -> Floats:
         with np.errstate(all="ignore"):  # as in machine code, a function may be undefined at some times
@@ -55,7 +59,8 @@ def general_time_functions(source: Source) -> GeneralTimeFunctions:
         return np.stack([np.broadcast_to(np.asarray(entry, float), t.shape) for entry in entries], axis=1)
 
     symbols = graph.free_symbols(*found)
-    return GeneralTimeFunctions(values, signals, [k for k, s in enumerate(source.parameters) if s in symbols])
+    own = [k for k, s in enumerate(source.parameters) if s in symbols]
+    return GeneralTimeFunctions(values, signals, own, len(decisions))
 
 
 def _is_function_of(node: Any, time: Any, parameters: tuple[Any, ...]) -> bool:

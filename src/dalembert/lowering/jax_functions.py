@@ -17,6 +17,7 @@ from dalembert.lowering.tape_functions import flat as flat
 from dalembert.lowering.tape_functions import function_of_tape
 from dalembert.model.data_function import DataFunction
 from dalembert.model.graph import facts, has_kind, is_large
+from dalembert.model.numeric_function import exact_printer
 from dalembert.model.python_functions import python_functions_in
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def compiled(arguments: Any, expressions: Any) -> Callable[..., Any]:
     """Return expressions as a function of nested tuples of numbers."""
     if any(is_large(e) or has_kind(e, DataFunction) for e in flat(expressions)):
         return function_of_tape(arguments, expressions, SPECIAL_FUNCTIONS)
-    return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], cse=True)
+    printer = exact_printer(JaxPrinter, user_functions={name: name for name in SPECIAL_FUNCTIONS})
+    return sp.lambdify(arguments, expressions, modules=[SPECIAL_FUNCTIONS, "jax"], printer=printer, cse=True)
 
 
 def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None:

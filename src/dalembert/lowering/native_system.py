@@ -36,7 +36,7 @@ from dalembert.native.guarded_members import GuardedPrograms
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import EnergyTerms, Program, Value, needed
+from dalembert.native.tape import EnergyTerms, Program, Tape, Value, needed
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
@@ -74,7 +74,10 @@ class NativeSystem:
 
     @cached_property
     def time_functions(self) -> Callable[[Floats, Any], Floats] | None:
-        """The explicit functions of time in the equations, (k, f) at k times, or None if none has isolated events."""
+        """The explicit functions of time in the equations, (k, f) at k times, or None if none has isolated events.
+
+        The last ones, ``time_decisions`` of them, are what decides between the branches of the others.
+        """
         program = self._time_program
         if program is None:
             return None
@@ -85,6 +88,11 @@ class NativeSystem:
             return run(np.zeros((len(t), size)), t, vector_of(p))
 
         return values
+
+    @cached_property
+    def time_decisions(self) -> int:
+        """The number of these functions that decide between branches of others."""
+        return len(Programs.of_all_rows(self.source).time_decisions(Tape()))
 
     @cached_property
     def _time_program(self) -> Program | None:

@@ -16,11 +16,12 @@ from dalembert.lowering.recorded_integrals import restored, rows_of_state, value
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.lowering.state_checks import agreement, finite_and_symmetric, sized_residuals, state_scales
+from dalembert.lowering.time_decisions import time_decisions
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import CONDITIONS, EnergyTerms, OutputLengths, Program
+from dalembert.native.tape import EnergyTerms, OutputLengths, Program, Tape
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
@@ -156,10 +157,16 @@ class Programs:
         found, steady = functions_of("t", program)
         if steady and not (with_signals and signals_of("t", program)):
             return None
-        lines, record = program.tape.lines, program.tape.record
-        # conditions on time are such values too, and programs return numbers
-        numbers = [record("select", v, 1.0, 0.0) if lines[v.line][0] in CONDITIONS else v for v in found]
-        return Program(program.tape, numbers)
+        return Program(program.tape, [*found, *self.time_decisions(program.tape)])
+
+    def time_decisions(self, tape: Tape) -> list[Any]:
+        """Record what decides between the branches of functions of time in the equations."""
+        form, laws = self.source.form, self.source.laws
+        rows = (*form.mass_matrix, *form.constraint_matrix, *(() if laws is None else (*laws.components, laws.mu)))
+        vectors = (form.applied_force, form.constraint_rhs, form.position, form.velocity)
+        expressions = (entry for part in (*rows, *vectors) for entry in part)
+        read = RecordedTerms(self, tape).read
+        return [read(e) for e in time_decisions(expressions, form.symbols.time, self.source.parameters)]
 
     def signals(self) -> tuple[PiecewisePolynomial, ...]:
         """Return the signals of time in the equations."""

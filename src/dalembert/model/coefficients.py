@@ -78,11 +78,12 @@ def _violations(checked: _CheckedCoefficients, p: Sequence[Any]) -> list[tuple[s
     found: list[tuple[str, tuple[str, ...], Any, Any]] = []
     values = (np.asarray(value, float) for value in checked.values(*p))
     for what, names, otherwise, value in zip(*checked[:3], values, strict=True):
-        found.append((_condition(what, otherwise), names, value < 0 if otherwise else value <= 0, value))
+        found.append((condition(what, otherwise), names, value < 0 if otherwise else value <= 0, value))
     return found
 
 
-def _condition(what: str, otherwise: str) -> str:
+def condition(what: str, otherwise: str) -> str:
+    """Return what must hold for a coefficient, given what happens if it is negative; empty if it must be positive."""
     return f"{what} must not be negative, or {otherwise}" if otherwise else f"{what} must be positive"
 
 
@@ -106,7 +107,7 @@ def parameter_conditions(system: System) -> list[ParameterCondition]:
     if checked is not None:
         for what, otherwise, expression in zip(checked.what, checked.otherwise, checked.plain, strict=True):
             sign = "positive or zero" if otherwise else "positive"
-            found.append(ParameterCondition(expression, sign, _condition(what, otherwise)))
+            found.append(ParameterCondition(expression, sign, condition(what, otherwise)))
     return found
 
 

@@ -21,11 +21,30 @@ DEEPEST = 20
 WIDEST = 200
 """Number of terms or factors that are written in one line; Python's compiler visits them recursively."""
 
-_PRINTERS: dict[str, Any] = {"numpy": NumPyPrinter, "scipy": SciPyPrinter, "mpmath": MpmathPrinter}
 _SETTINGS = {  # those of ``lambdify``
     "fully_qualified_modules": False,
     "inline": True,
     "allow_unknown_functions": True,
+}
+
+
+def exact_printer(kind: type, **settings: Any) -> Any:
+    """Return a printer of SymPy's that writes all digits of a number.
+
+    SymPy writes 15 of them. The time of a jump would then be another number than in compiled code, which has them all.
+    """
+
+    class ExactPrinter(kind):
+        def _print_Float(self, expr: Any) -> str:  # noqa: N802  (SymPy's name)
+            return repr(float(expr))
+
+    return ExactPrinter({**_SETTINGS, **settings})
+
+
+_PRINTERS: dict[str, Any] = {
+    "numpy": exact_printer(NumPyPrinter),
+    "scipy": exact_printer(SciPyPrinter),
+    "mpmath": MpmathPrinter(_SETTINGS),
 }
 
 
@@ -42,7 +61,7 @@ def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable
     ends = iter(graph.ends)
     reduced = _nested(expressions, lambda _: found[next(ends)])
     common: Any = lambda _: (lines, reduced)  # noqa: E731  (SymPy takes a function in place of its own search)
-    printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]](_SETTINGS)
+    printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]]
     names = _nested(arguments, letters.__getitem__)
     known = [others, *([modules] if isinstance(modules, str) else modules)]
     return sp.lambdify(names, reduced, modules=known, printer=printer, cse=common)

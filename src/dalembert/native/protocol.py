@@ -119,6 +119,11 @@ class NativeDynamics(Protocol):
         ...
 
     @cached_property
+    def time_decisions(self) -> int:
+        """The number of these functions, the last ones, that decide between branches of the others."""
+        ...
+
+    @cached_property
     def signals(self) -> tuple[PiecewisePolynomial, ...]:
         """The signals of time in the equations, whose breakpoints are events."""
         ...

@@ -15,7 +15,7 @@ from dalembert.integration.start_states import terms_at
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.stick_slip.load_sharing import sharing_of
-from dalembert.stick_slip.modes import LOAD_ROUNDING
+from dalembert.stick_slip.modes import LOAD_ROUNDING, FrictionLoad
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.trial_phases import acceleration_of, geometry, phase_with, unit_vector
 
@@ -76,12 +76,22 @@ class Release:
         while True:
             phase = self._trial(slipping)
             loads = {c: phase.load(c, self.t, self.y, self._reactions(phase)) for c in phase.determined}
+            self._refuse_negative(loads)
             excess = {c: np.inf if c in self.released else float(load.excess) for c, load in loads.items()}
             worst = max(excess, key=lambda c: excess[c], default=None)
             if worst is None or excess[worst] <= 0:
                 return phase, slipping
             # one at a time: releasing one contact changes the load on all others
             slipping[worst] = unit_vector(-loads[worst].required)
+
+    def _refuse_negative(self, loads: Mapping[Contact, FrictionLoad]) -> None:
+        """Raise an error if a coefficient of friction has become negative during sticking."""
+        negative = [c.name for c, load in loads.items() if load.capacity < 0]
+        if negative:
+            raise ConstraintError(
+                f"the static coefficient of friction must not be negative; at t = {self.t:.6g} that of "
+                f"{quoted(negative)} is. Write a coefficient that stays positive, with `sympy.Max` if need be."
+            )
 
     def _trial(self, slipping: Directions) -> Phase:
         held = [c for c in self.resting if c not in slipping]

@@ -60,21 +60,26 @@ class Segment:
     path: Path
     end: float
 
+    @property
+    def last(self) -> float:
+        """The last time at which the phase may be evaluated: the end, or a margin before the jump there."""
+        return self.end if self.path.resumes is None else float(self.path.t[-1])
+
     @cached_property
     def final(self) -> tuple[Floats, Floats]:
-        """State and reactions at the end."""
-        before = int(np.searchsorted(self.path.t, self.end, side="right")) - 1
+        """State and reactions at the last time."""
+        before = int(np.searchsorted(self.path.t, self.last, side="right")) - 1
         here = slice(before, before + 1)
         t0, y0 = self.path.t[here], self.path.y[here]
-        y, reactions = self.phase.outputs_at(self.path.native, t0, y0, np.array([self.end]))
+        y, reactions = self.phase.outputs_at(self.path.native, t0, y0, np.array([self.last]))
         return y[0], reactions[0]
 
     def released(self) -> set[Contact]:
         """The contacts whose static limit is exceeded at the end."""
         y, reactions = self.final
         phase = self.phase
-        found = {c for c in phase.determined if phase.load(c, self.end, y, reactions).excess > 0}
-        if phase.undetermined and phase.holding(np.array([self.end]), y[None], reactions[None]).margin[0] < 0:
+        found = {c for c in phase.determined if phase.load(c, self.last, y, reactions).excess > 0}
+        if phase.undetermined and phase.holding(np.array([self.last]), y[None], reactions[None]).margin[0] < 0:
             found |= {*phase.undetermined}
         return found
 
@@ -118,7 +123,7 @@ class Segment:
 
     @cached_property
     def _guard_values(self) -> Floats:
-        return self.phase.guard_values(self.end, *self.final)
+        return self.phase.guard_values(self.last, *self.final)
 
     def stopped(self) -> set[Contact]:
         """The contacts that have come to rest at the end."""
@@ -126,9 +131,9 @@ class Segment:
         return {c for c in self.phase.directions if self._has_stopped(c, y)}
 
     def _has_stopped(self, contact: Contact, y: Floats) -> bool:
-        if len(contact.velocity) == 1 and self.phase.has_turned(contact, self.end, y):
+        if len(contact.velocity) == 1 and self.phase.has_turned(contact, self.last, y):
             return True  # on a line, a velocity can leave its direction only through zero
-        return bool(self.phase.speed(contact, self.end, y) <= REST_SPEED_RATIO * self.peak_speeds[contact])
+        return bool(self.phase.speed(contact, self.last, y) <= REST_SPEED_RATIO * self.peak_speeds[contact])
 
 
 def integrate_segment(
@@ -140,11 +145,12 @@ def integrate_segment(
     max_steps: int,
     bar: Progress,
     jumps: Sequence[tuple[float, float]] = (),
+    margin: float = 0.0,
 ) -> Segment:
     """Integrate from (t, y) up to the next transition, or to t1, and locate the transition.
 
     ``max_interval`` is the longest time between two checks for a transition; ``jumps`` are pairs of neighbouring times
-    between which functions of time jump, at which steps end.
+    between which functions of time jump, at which steps end, a ``margin`` before them.
     """
     monitor = _TransitionMonitor(phase, max_interval)
     dynamics = phase.mode.dynamics
@@ -152,12 +158,14 @@ def integrate_segment(
     watched = bool(phase.mode.contacts or phase.guards)
     path = integrate(
         *(dynamics, method, y, t, t1, phase.values, bar, monitor if watched else None),
-        jumps=[pair for pair in jumps if pair[0] >= t],
-        jump_test=lambda *jump: is_interrupted(phase, *jump),
+        jumps=[(max(before - margin, t), after) for before, after in jumps if before >= t],
+        jump_test=lambda y, before, after: is_interrupted(phase, y, before, after + margin),
     )
     if not path.valid_start:
         q, qd = np.split(y, 2)
         refuse_start(dynamics, phase.method, q, qd, t, phase.values)
+    if path.resumes is not None:  # all times before the jump belong to this segment, also those within the margin
+        return Segment(phase, path, float(np.nextafter(path.resumes, -np.inf)))
     return Segment(phase, path, monitor.locate(path) if path.stopped else float(path.t[-1]))
 
 

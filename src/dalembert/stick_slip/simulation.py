@@ -18,11 +18,12 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start, path_saturation
 from dalembert.integration.run_events import RunEvent, run_event
 from dalembert.integration.saturation import Saturation, joined, saturation_notes
-from dalembert.integration.time_segments import jumps_of
+from dalembert.integration.time_segments import events_of, jumps_between, jumps_of, segments
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
+from dalembert.lowering.expressions_in_time import expressions_in_time
 from dalembert.model.active_system import active_system, all_permanent
-from dalembert.model.friction_contacts import Contact
+from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.stick_slip.joined_trajectory import join_segments
@@ -30,7 +31,7 @@ from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode, expression_va
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment, integrate_segment
 from dalembert.stick_slip.transitions import contacts_at_rest, is_at_rest, next_phase
-from dalembert.stick_slip.velocity_jumps import follow_jump, still_at_rest
+from dalembert.stick_slip.velocity_jumps import follow_jump, jump_margin, still_at_rest
 
 MIN_CHECKS = 1000
 """Least number of checks for a transition in a run: steps alone may be too long."""
@@ -66,9 +67,12 @@ class StickSlipSimulation:
     The phases of one run may have some of the constraints of ``system`` only: see ``hybrid``, which also fills in:
 
     changing_events    names of events that change the motion
+    watched            expressions of events
     impulses           the work of impulses between segments
     changed            names of parameters that events have changed
     resets             the jumps of the state after a segment, in order, by its number
+
+    ``margin`` is the distance from a jump in time at which its sides are evaluated.
     """
 
     system: System
@@ -76,12 +80,14 @@ class StickSlipSimulation:
     method: Method
     p: dict[str, float]
     changing_events: tuple[str, ...] = ()
+    watched: tuple[Any, ...] = ()
     segments: list[Segment] = field(default_factory=list[Segment])
     events: list[RunEvent] = field(default_factory=list[RunEvent])
     notes: list[str] = field(default_factory=list[str])
     impulses: list[ImpulseWork] = field(default_factory=list[ImpulseWork])
     changed: set[str] = field(default_factory=set[str])
     resets: dict[int, tuple[Reset, ...]] = field(default_factory=dict[int, tuple[Reset, ...]])
+    margin: float = 0.0
     _steps: int = 0
     _jumps: dict[tuple[float, ...], list[tuple[float, float]]] = field(
         default_factory=dict[tuple[float, ...], list[tuple[float, float]]]
@@ -111,19 +117,19 @@ class StickSlipSimulation:
 
     def _after_jump(self, segment: Segment, after: float, times: Floats) -> tuple[Phase, Floats]:
         """Return the phase after a jump at the end of a segment, and its state."""
-        y, t = segment.path.y[-1], segment.end
+        y, t, beyond = segment.path.y[-1], float(segment.path.t[-1]), after + self.margin
         system, contacts = segment.phase.mode.system, segment.phase.mode.contacts
-        found = follow_jump(system, contacts, self.p, y, t, after)
+        found = follow_jump(system, contacts, self.p, y, t, beyond)
         if found.refusal:
             segment.path.refusal = found.refusal
             self._raise_failure(times, float(times[-1]))
         if found.work is not None:
             self.impulses.append(ImpulseWork(self.jump_time(segment), found.work))
         self.notes += found.notes
-        resting = still_at_rest(segment.phase, (y, t), (found.y, after))
+        resting = still_at_rest(segment.phase, (y, t), (found.y, beyond))
         resting += [c for c in contacts if c.name in found.stopped]
         free = Phase(cached_mode(system, contacts, ()), self.method, self.p, {}, {})
-        decided = self._decided(free, found.y, after, times, stopped=resting, peak_speeds=segment.peak_speeds)
+        decided = self._decided(free, found.y, beyond, times, stopped=resting, peak_speeds=segment.peak_speeds)
         self.record_friction(segment.phase, *decided, after)
         return decided
 
@@ -160,10 +166,11 @@ class StickSlipSimulation:
         """
         interval = (times[-1] - times[0]) / MIN_CHECKS
         jumps = self._known_jumps(float(times[0]), float(times[-1]))
+        self.margin = jump_margin(float(times[0]), float(times[-1]))
         while True:
             # the limit on steps is one of the whole run
             left = self.method.max_steps - self._steps
-            segment = integrate_segment(phase, y, t, end, interval, left, bar, jumps)
+            segment = integrate_segment(phase, y, t, end, interval, left, bar, jumps, self.margin)
             self.segments.append(segment)
             self._steps += segment.path.steps
             if segment.path.finished or (segment.path.resumes is not None and not self._is_stalled()):
@@ -177,16 +184,23 @@ class StickSlipSimulation:
             phase, y = self._next(segment.phase, segment.final[0], t, times, **ended)
 
     def _known_jumps(self, t0: float, t1: float) -> list[tuple[float, float]]:
-        """Return the jumps of functions of time of the whole system, which a phase may not show: see ``jumps_of``.
+        """Return the jumps of functions of time of the whole system and of events, which a phase may not show.
 
         While a contact sticks or a constraint holds, a force does not change the motion, but it may end the phase.
         """
-        dynamics = build(self.system if all_permanent(self.system) else active_system(self.system))
-        native = dynamics.machine_code
-        values = tuple(self.p[name] for name in dynamics.parameters)
-        given = (t0, t1, *(values[k] for k in (native.parameters_of_time if native is not None else ())))
+        given = (t0, t1, *self.p.values())
         if given not in self._jumps:
-            self._jumps = {given: jumps_of(dynamics, values, t0, t1)}
+            whole = self.system if all_permanent(self.system) else active_system(self.system)
+            dynamics, names = build(whole), tuple(self.p)
+            found = jumps_of(dynamics, tuple(self.p[name] for name in dynamics.parameters), t0, t1)
+            # limits of friction and events are no part of the equations of motion
+            limits = (c.mu_static * c.normal_size for c in contacts(whole))
+            functions, signals, decisions = expressions_in_time(whole, (*limits, *self.watched), names)
+            values = np.array([*self.p.values()], float)
+            sampled = None if functions is None else lambda t: functions(t, values)
+            parts = segments(sampled, t0, t1, events_of(signals, t0, t1), decisions=decisions)
+            found += jumps_between(parts, t0)
+            self._jumps = {given: sorted({*found})}
         return self._jumps[given]
 
     def _next(self, before: Phase, y: Floats, t: float, times: Floats, **ended: Any) -> tuple[Phase, Floats]:

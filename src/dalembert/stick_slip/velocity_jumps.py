@@ -4,6 +4,9 @@
 Friction has a limit, so that a contact that sticks does not follow a jump as an ideal constraint does. All contacts are
 released there. The constraints of the system act by their impulses, with friction of μ times a normal impulse where
 there is one; whether a contact sticks or slips afterwards is decided by the velocities after the jump.
+
+Compiled code and NumPy round differently, so that a function of time may jump one number earlier in one of them. Both
+sides of a jump are therefore evaluated at a distance of some units in the last place: see ``jump_margin``.
 """
 
 from __future__ import annotations
@@ -36,6 +39,15 @@ PRESSED = 1e-12
 """Normal impulse, relative to the largest impulse, that is rounding."""
 
 
+MARGIN_UNITS = 4
+"""Distance from a jump at which its sides are evaluated, in units in the last place of the times of a run."""
+
+
+def jump_margin(t0: float, t1: float) -> float:
+    """Return the distance from a jump, in a run from t0 to t1, at which functions of time are evaluated."""
+    return MARGIN_UNITS * float(np.spacing(max(abs(t0), abs(t1))))
+
+
 class Crossing(NamedTuple):
     """The state after a jump, the work (2, 1 + m + l) of impulses if there are any, notes, and the reason of a failure.
 
@@ -50,9 +62,10 @@ class Crossing(NamedTuple):
 
 
 def is_interrupted(phase: Phase, y: Floats, before: float, after: float) -> bool:
-    """Return whether a prescribed velocity or position jumps between two neighbouring times, and ends a phase.
+    """Return whether a jump between two neighbouring times ends a phase: of a prescribed velocity or position, or of a
+    force that a contact cannot hold.
 
-    Forces may jump: the phase goes on, and ends by the transitions that they cause.
+    Other forces may jump: the phase goes on.
     """
     q, qd = np.split(y, 2)
     jumped = jumped_rows(phase.mode.dynamics, q, qd, before, after, phase.values)
@@ -66,7 +79,11 @@ def is_interrupted(phase: Phase, y: Floats, before: float, after: float) -> bool
     gaps = [k for k, guard in enumerate(phase.guards) if guard.kind == "gap"]
     reactions = np.zeros(len(phase.mode.dynamics.constraints))
     was, is_ = (phase.guard_values(t, y, reactions)[gaps] if gaps else np.zeros(0) for t in (before, after))
-    return bool((np.abs(is_ - was) > SUDDEN_SLIP * (np.abs(was) + largest)).any())
+    if (np.abs(is_ - was) > SUDDEN_SLIP * (np.abs(was) + largest)).any():
+        return True
+    # at the time of the jump itself, the forces of this phase would be those of no motion
+    here = np.array([after])
+    return bool(phase.has_ended(here, *phase.outputs_at(None, here, y[None], here)).any())
 
 
 def _slip_change(phase: Phase, contact: Contact, *states: tuple[Floats, float]) -> tuple[float, float]:
