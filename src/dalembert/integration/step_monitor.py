@@ -99,7 +99,9 @@ class StepMonitor:
         self.work += steps.size * parts * self.work_of_determinant
         if self.work > MOST_WORK:
             return steps[:0]
-        times, states = interpolated(t, y, steps, parts)
+        # undivided steps, some of length zero, are compared at their ends as they are
+        ends = np.stack([steps, steps + 1], axis=1)
+        times, states = (t[ends], y[ends]) if parts == 1 else interpolated(t, y, steps, parts)
         A = native_of(self.dynamics).rows_of_many(states.reshape(times.size, -1), times.ravel(), self.p)[:, list(rows)]
         # what lies between the end of one step and the start of the next is left out
         changes = np.append(orientation_changes(A), False).reshape(times.shape)[:, :-1]
