@@ -83,6 +83,20 @@ def test_a_thin_disc_in_space_rebounds_on_its_rim() -> None:
     np.testing.assert_allclose(spin, lever * impulse / across, rtol=1e-9)
 
 
+@pytest.mark.slow  # as below
+@pytest.mark.parametrize(("mu", "speed", "rim"), [(0.3, 2.4, 2.4), (0.1, 2.7, 1.2)])
+def test_a_disc_that_rebounds_rolls_or_slips_after_it(mu: float, speed: float, rim: float) -> None:
+    """Routh's construction: the impulse is 3 m; friction ends the slip at 2/(2 + ½) of 3, or takes 0.1 · 3."""
+    disc = da.Body("disc", 2, (0.25, 0.5, 0.25), position=(0, 0, 1.2), velocity=(3, 0, 0))
+    floor = da.PlaneContact(
+        "floor", da.ground, disc, radius=1, axle=(0, 1, 0), restitution=0.5, nonideal=da.Coulomb(mu)
+    )
+    run = simulate(da.Mechanism(disc, floor, da.Gravity((0, 0, -10))), [0, 0.2001])
+    after = run.events[0].after
+    np.testing.assert_allclose(after[7:10], [speed, 0, 1], atol=1e-11)
+    np.testing.assert_allclose(2 * after[12], rim, atol=1e-11)  # of the quaternion about y: half the spin
+
+
 @pytest.mark.slow  # a body in space with all combinations of rolling and bouncing takes seconds to compile
 def test_a_ball_thrown_in_space_bounces_and_rolls() -> None:
     ball = da.Body("ball", 1, (0.4,) * 3, position=(0, 0, 1.2), velocity=(3, 4, 0))
@@ -184,6 +198,16 @@ PLANE = {"restitution": 0}
                 nonideal=da.Coulomb(0.1),
             ).constraints,
             "Coulomb of joint `c` must be given its `velocity`. No pair of directions is tangent to a whole sphere",
+        ),
+        (
+            lambda b: da.RollingDisc(
+                "c", da.ground, da.Body("d", 1, (1, 1, 1)), radius=1, nonideal=da.Coulomb(0.1)
+            ).constraints,
+            r"A body that may slip is a `da.PlaneContact`, which rolls while friction holds it\.",
+        ),
+        (
+            lambda b: da.RollingOnLine("c", da.ground, b, radius=1, nonideal=da.Coulomb(0.1)).constraints,
+            "A body that may slip is a `da.PlaneContact`",
         ),
         (lambda b: da.Revolute("c", da.ground, b, limits=(0, 1)).constraints, "an inequality needs a `restitution`"),
         (lambda b: da.Revolute("c", da.ground, b, limits=1, **PLANE), r"must be a pair \(least, greatest\)"),

@@ -19,6 +19,11 @@ from dalembert.mechanisms.outlines import rim_about, straight_guide, wheel
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
 
+MAY_SLIP = (
+    "It rolls without slipping. A body that may slip is a `da.PlaneContact`, which rolls while friction holds it."
+)
+"""The advice where friction is given to a body that rolls."""
+
 
 @dataclass(frozen=True, repr=False)
 class RollingOnLine(Joint):
@@ -54,6 +59,10 @@ class RollingOnLine(Joint):
         touching = wheel.velocity - self.radius * wheel.body.turning * quarter_turn(up)
         below = line.velocity_of(self.first.point) + line.turning * quarter_turn(away - self.radius * up)
         return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
+
+    @property
+    def advice(self) -> str:
+        return MAY_SLIP
 
     def guides(self, region: Region) -> Sequence[Outline]:
         return (straight_guide(self.first, self.along, region),)
@@ -160,6 +169,10 @@ class Rolling(SpatialJoint):
             *((f"rolling {k}", dot(plane.turn(side), slip)) for k, side in sides),
         ]
 
+    @property
+    def advice(self) -> str:
+        return MAY_SLIP
+
 
 @dataclass(frozen=True, repr=False)
 class RollingBall(Rolling):
@@ -195,7 +208,8 @@ class RollingBall(Rolling):
 class RollingDisc(Rolling):
     """A thin disc that rolls on a plane on its edge without slipping; the plane may belong to a moving body.
 
-    One equation keeps the disc in contact, and two exclude slipping. A point and the normal define the plane.
+    One equation keeps the disc in contact, and two exclude slipping. A point and the normal define the plane. A disc
+    that may slip, leave the plane or rebound is a ``da.PlaneContact`` with ``radius``, ``axle`` and ``da.Coulomb(mu)``.
 
     Parameters
     ----------
