@@ -191,8 +191,8 @@ def main() -> None:
     write(quantized(list(pictures(run))), given.path, 1000 // FRAMES_PER_SECOND)
     longest = np.abs(run.violation).max()
     sys.stdout.write(
-        f"{given.path}: {run.system.n} coordinates, {run.statistics['steps']} steps; squares of the lengths of threads "
-        f"are kept to {longest:.0e} m²\n"
+        f"{given.path}: {run.q.shape[1]} coordinates, {run.statistics['steps']} steps; "
+        f"squares of the lengths of threads are kept to {longest:.0e} m²\n"
     )
 
 
