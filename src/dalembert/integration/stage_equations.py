@@ -5,7 +5,8 @@
          [A    0]         [Bv  0]         [Bq  0]
 
 They are ordered once, and factored without an exchange of rows. SuperLU, which exchanges rows where a pivot is not the
-largest of its column, as many are not here, needed up to 200 times as long for nets of 20 × 20 particles.
+largest of its column, as many are not here, took up to 6 s for one factorisation of a net of
+20 × 20 particles, which takes 10 ms here.
 """
 
 from __future__ import annotations
