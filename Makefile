@@ -19,9 +19,10 @@ docs: export NO_MKDOCS_2_WARNING = 1
 docs: $(READY)  ## the documentation site, written to out/site; an unresolved link is an error
 	PYTHONPATH=src:. $(BIN)/mkdocs build --strict
 
-figures: $(READY)  ## the figures of the tutorial and the thumbnails of the gallery, written to docs/figures
+figures: $(READY)  ## the figures of the tutorial, ensembles and cloth, and the thumbnails of the gallery, written to docs/figures
 	$(BIN)/python -m website.tutorial_figures
 	$(BIN)/python -m website.ensemble_figures
+	$(BIN)/python -m website.cloth_animation --still
 	$(BIN)/python -m website.thumbnails
 
 test: $(READY)  ## what a change can break, documentation included

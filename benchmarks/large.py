@@ -15,7 +15,6 @@ import json
 import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +25,7 @@ import numpy as np
 import dalembert as da
 from benchmarks.document import replace_section
 from benchmarks.large_systems import Case, bodies, chain, net, truss
+from benchmarks.large_timing import best, in_cpu_time
 from benchmarks.timing import short, table
 from dalembert.lowering.large_system import compiled
 
@@ -39,30 +39,11 @@ SIZES = {
 MOST_SIMULATED, SPAN = 6000, 0.1
 """Largest number of constraints of systems that are simulated, and for how many seconds."""
 
-LEAST_REPEATS, MOST_REPEATS, REPEATED = 3, 1000, 1.0
-"""Least and largest number of repetitions of an action, and the seconds for which it is repeated."""
-
 DATA = Path(__file__).parent / "large.json"
 DOCS = Path(__file__).parents[1] / "docs"
 
 REGULARISATION = 1e-6
 """Added to the diagonal for QDLDL, which refuses the singular matrix of redundant constraints."""
-
-
-def in_cpu_time(action: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU seconds that an action takes, and its result."""
-    began = time.process_time()
-    found = action()
-    return time.process_time() - began, found
-
-
-def best(action: Callable[[], Any]) -> float:
-    """Return the shortest of several CPU times of an action, the first call not counted."""
-    action()
-    times: list[float] = []
-    while len(times) < LEAST_REPEATS or (sum(times) < REPEATED and len(times) < MOST_REPEATS):
-        times.append(in_cpu_time(action)[0])
-    return min(times)
 
 
 def measure(kind: str, size: int, *, simulates: bool) -> dict[str, Any]:
@@ -86,13 +67,13 @@ def measure(kind: str, size: int, *, simulates: bool) -> dict[str, Any]:
     return found
 
 
-def _accelerations(case: Case) -> dict[str, float]:
-    """Seconds for one acceleration, and for QDLDL's factors and solution of the same matrix."""
+def evaluation(case: Case) -> Callable[[], None] | None:
+    """Return a function that computes the acceleration at one state; None for systems in straight-line code."""
     from dalembert.integration.sparse_motion import acceleration
 
     templates = case.system.templates
     if templates is None:
-        return {}
+        return None
     dynamics = compiled(templates)
     code, numbers = dynamics.code, dynamics.numbers(templates.values(None))
 
@@ -104,6 +85,15 @@ def _accelerations(case: Case) -> dict[str, float]:
         code.factor()
         acceleration(dynamics, None)
 
+    return accelerate
+
+
+def _accelerations(case: Case) -> dict[str, float]:
+    """Seconds for one acceleration, and for QDLDL's factors and solution of the same matrix."""
+    accelerate, templates = evaluation(case), case.system.templates
+    if accelerate is None or templates is None:
+        return {}
+    code = compiled(templates).code
     found = {"acceleration": best(accelerate), "factor": best(code.factor), "entries": code.elimination.entries}
     if find_spec("qdldl"):
         found["qdldl"] = _qdldl(code)

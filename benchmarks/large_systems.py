@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import sympy as sp
 
 import dalembert as da
 
@@ -54,6 +55,34 @@ def net(side: int) -> Case:
     )
     rods = da.Constraint.over(length, places, name="rod")
     return Case(da.System((x, y, z), 1, {z: -GRAVITY}, (rods, fixed)), q, np.zeros(3 * side**2))
+
+
+def stiff_net(side: int, stiffness: float) -> Case:
+    """A flat net of side² particles of mass one, let go, two of its corners held: rods one way, springs the other.
+
+    The springs are damped, by a tenth of their stiffness.
+    """
+    x, y, z = (da.coordinates(name, side**2) for name in "xyz")
+    u, v, w, a, b, c = da.coordinates("u v w a b c")
+    number = np.arange(side**2).reshape(side, side)
+
+    def joined(start: np.ndarray, end: np.ndarray) -> dict[sp.Expr, np.ndarray]:
+        i, j = start.ravel(), end.ravel()
+        return {u: x[i], v: y[i], w: z[i], a: x[j], b: y[j], c: z[j]}
+
+    square = (u - a) ** 2 + (v - b) ** 2 + (w - c) ** 2
+    rods = da.Constraint.over(square - 1, joined(number[:, :-1], number[:, 1:]), name="rod")
+    across = joined(number[:-1], number[1:])
+    springs = da.AppliedForce.from_potential(stiffness * (sp.sqrt(square) - 1) ** 2 / 2, across)
+    ends = ((u, a), (v, b), (w, c), (a, u), (b, v), (c, w))
+    dampers = da.AppliedForce.over({p: -stiffness / 10 * (p - other).diff(da.t) for p, other in ends}, across)
+    flat = np.meshgrid(*[np.arange(side, dtype=float)] * 2)
+    q = np.concatenate([flat[0].ravel(), flat[1].ravel(), np.zeros(side**2)])
+    h = da.parameters("h")
+    # not x of the second corner, which the rods between them hold
+    places = [*x[number[0, :1]], *y[number[0, [0, -1]]], *z[number[0, [0, -1]]]]
+    held = da.Constraint.over(u - h, {u: places, h: np.zeros(5)}, name="held")
+    return Case(da.System((x, y, z), 1, [{z: -GRAVITY}, springs, dampers], (rods, held)), q, np.zeros_like(q))
 
 
 def truss(panels: int) -> Case:

@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.large_systems import bodies, stiff_net, truss
 
 import dalembert as da
+from dalembert.integration.sparse_steps import step_ratio
+from dalembert.native.stepper import MOST_RATIO_AT_REST
 
 N = 110
 x, y = da.coordinates("x", N), da.coordinates("y", N)
@@ -45,3 +48,33 @@ def test_ledger_and_laws() -> None:
     np.testing.assert_allclose(run.q, explicit.q, atol=1e-7)
     assert "audit" in str(run.ledger())
     np.testing.assert_allclose(run.ledger()["rod[3]"][-1], explicit.ledger()["rod[3]"][-1], atol=1e-6)
+
+
+def test_a_stiff_net_takes_few_steps() -> None:
+    """From a flat state, where entries of A are zero: a solver that exchanges rows lost the sparsity there."""
+    net = stiff_net(9, 1e5)
+    runs = [da.simulate(*net, (0, 0.02), solver=s, rtol=1e-6) for s in (None, da.Implicit())]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-8)
+    assert np.abs(runs[1].violation).max() < 1e-13
+    assert 4 * runs[1].statistics["steps"] < runs[0].statistics["steps"]
+
+
+def test_redundant_rods_are_left_out_of_the_equations() -> None:
+    case = truss(60)
+    runs = [da.simulate(*case, (0, 0.3), solver=s, rtol=1e-8) for s in (None, da.Implicit())]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-7)
+    np.testing.assert_allclose(runs[1].multipliers, runs[0].multipliers, atol=1e-6)
+
+
+def test_bodies_in_space() -> None:
+    """Their mass matrix consists of blocks whose entries vanish at the start."""
+    case = bodies(40)
+    runs = [da.simulate(*case, (0, 0.1), solver=s, rtol=1e-8) for s in (None, da.Implicit())]
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-7)
+
+
+def test_a_step_that_fails_is_followed_by_a_shorter_one() -> None:
+    """Also if its error is not a number: the same step was repeated for ever."""
+    assert step_ratio(np.nan, 5) == step_ratio(np.inf, 5) == 0
+    assert step_ratio(0.0, 5) == MOST_RATIO_AT_REST
+    assert step_ratio(32.0, 5) == pytest.approx(0.45)

@@ -11,7 +11,6 @@ depend on reactions are left out: they slow the iteration down where they matter
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.integration.method import split_state
 from dalembert.integration.sparse_motion import solution
+from dalembert.integration.stage_equations import Solve, StageEquations
 from dalembert.levels import LEVELS
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.collocation_step import (
@@ -35,8 +35,6 @@ from dalembert.stabilisation import damping
 if TYPE_CHECKING:
     from dalembert.integration.sparse_steps import SparseSteps
 
-Solve = Callable[[Any], Any]
-
 
 class SparseImplicit:
     """Takes the steps of ``SparseSteps`` by a method of collocation; ``z`` (3, 2n) are the stages of the last one."""
@@ -47,7 +45,7 @@ class SparseImplicit:
         self.z = np.zeros((STAGES, 2 * self.code.n))
         self.slowness = 0.0
         self._start: tuple[Any, float] = (None, 0.0)
-        self._matrices: tuple[Any, ...] = ()
+        self._equations: StageEquations | None = None
 
     def stepped(self, y: Floats, t: float, h: float) -> Floats:
         """Return the state after one step from y, not finite if the iteration fails; the last slope is error / h."""
@@ -58,8 +56,9 @@ class SparseImplicit:
         # the stages decouple into one real and one complex system of the size of a single stage
         real, pair = self.method.eigenvalues
         values = np.array([real, pair.conjugate()])
-        of_real, of_pair = self._solver(h / real), self._solver(h / pair.conjugate())
-        if of_real is None or of_pair is None or not self._iterate(y, t, h, values, (of_real, of_pair)):
+        assert self._equations is not None
+        of_real, of_pair = (self._equations.solver(h / value) for value in (real, pair.conjugate()))
+        if not self._iterate(y, t, h, values, (of_real, of_pair)):
             return np.full_like(y, np.nan)
         self._estimate(h, of_real)
         return y + self.z[-1]
@@ -104,74 +103,35 @@ class SparseImplicit:
 
     def _linearise(self, y: Floats, t: float) -> None:
         """Compute the derivatives of forces and constraints at the start of a step."""
-        from scipy.sparse import coo_array
-
-        steps, code, n = self.steps, self.code, self.code.n
+        steps, code = self.steps, self.code
         q, qd = (np.array(x) for x in split_state(y))
         steps.factor_at(y, t)
         found = solution(steps.dynamics, steps.gains)
-        entries: dict[str, list[Any]] = {name: [] for name in ("Kq", "Kv", "Bq", "Bv")}
-
-        def add(name: str, rows: Any, columns: Any, values: Any) -> None:
-            entries[name].append([x.ravel() for x in np.broadcast_arrays(rows, columns, values)])
-
         gains = [(0.0, 0.0) if steps.gains is None else damping(level, steps.gains) for level in LEVELS]
         factors = np.array(gains, float)[steps.dynamics.levels]
         values = self.derivatives.at(q, qd, t, steps.numbers)
-        constraints, forces = values[: len(code.constraint_numbers)], values[len(code.constraint_numbers) :]
-        for term, own, slopes in zip(code.differentiable_terms, code.constraint_numbers, constraints, strict=False):
+        by_positions: list[Floats] = [np.zeros(0)]
+        by_velocities: list[Floats] = [np.zeros(0)]
+
+        def add(slopes: Any) -> None:
+            k = slopes.shape[-1] // 2
+            by_positions.append(slopes[..., :k].ravel())
+            by_velocities.append(slopes[..., k:].ravel())
+
+        groups = len(code.constraint_numbers)
+        for term, own, slopes in zip(code.differentiable_terms, code.constraint_numbers, values, strict=False):
             k, columns = term.coordinates.shape[1], term.coordinates
             rows, accelerations = slopes[:, :k], found.acceleration[columns]
             right = slopes[:, k] - factors[own, :1] * slopes[:, k + 2] - factors[own, 1:] * slopes[:, k + 1]
             # the derivative of b − A q̈ at constant q̈, which the linearised constraint must cancel
-            right = right - np.einsum("ckj,ck->cj", rows, accelerations)
-            force = found.multipliers[own][:, None, None] * rows
-            for half, name in enumerate("qv"):
-                part = slice(half * k, half * k + k)
-                add(f"B{name}", own[:, None], columns, right[:, part])
-                add(f"K{name}", columns[:, :, None], columns[:, None], force[:, :, part])
-        for term, slopes in zip(code.differentiable_terms[len(constraints) :], forces, strict=True):
-            k, columns = term.coordinates.shape[1], term.coordinates
+            add(right - np.einsum("ckj,ck->cj", rows, accelerations))
+            add(found.multipliers[own][:, None, None] * rows)
+        for term, slopes in zip(code.differentiable_terms[groups:], values[groups:], strict=True):
             assert term.targets is not None
-            acting = slopes[:, : term.targets.shape[1]]
-            for half, name in enumerate("qv"):
-                part = acting[:, :, half * k : half * k + k]
-                add(f"K{name}", term.targets[:, :, None], columns[:, None], part)
-
-        def matrix(name: str) -> Any:
-            empty = [np.zeros(0)] * 3
-            rows, columns, own = (np.concatenate(x) for x in zip(empty, *entries[name], strict=True))
-            shape = (n if name[0] == "K" else code.m, n)
-            return coo_array((own, (rows.astype(int), columns.astype(int))), shape=shape).tocsr()
-
-        # dependent rows would make the matrix singular
-        used = np.flatnonzero(steps.rows)
-        A = code.A.copy()[used]
-        parts = [matrix(name) if name[0] == "K" else matrix(name)[used] for name in ("Kq", "Kv", "Bq", "Bv")]
-        self._matrices = (code.mass.matrix(), A, *parts)
-
-    def _solver(self, g: Any) -> Solve | None:
-        """Return a function of right sides (2n,) for one eigenvalue; None if its equations are singular."""
-        from scipy.sparse import block_array
-        from scipy.sparse.linalg import splu
-
-        M, A, Kq, Kv, Bq, Bv = self._matrices
-        n, rows = self.code.n, A.shape[0]
-        # positions are eliminated, so that the matrix has half the size: dq = g (r + dv)
-        whole = M - g * Kv - g**2 * Kq
-        if rows:
-            whole = block_array([[whole, -A.T], [A - g * Bv - g**2 * Bq, None]])
-        try:
-            # an ordering for matrices of nearly symmetric pattern, as this one
-            factors = splu(whole.tocsc(), permc_spec="MMD_AT_PLUS_A")
-        except RuntimeError:  # exactly singular
-            return None
-
-        def solve(right: Any) -> Any:
-            r, s = right[:n], right[n:]
-            force = g * (M @ s + g * (Kq @ r))
-            both = np.concatenate([force, g * (A @ s + g * (Bq @ r))])
-            dv = factors.solve(both)[:n]
-            return np.concatenate([g * (r + dv), dv])
-
-        return solve
+            add(slopes[:, : term.targets.shape[1]])
+        mass = code.mass.matrix().tocoo()
+        given = code.A.data, np.concatenate(by_positions), np.concatenate(by_velocities), steps.rows
+        # entries of M that were zero at the states before need a place
+        if self._equations is None or not self._equations.assemble(mass, *given):
+            self._equations = StageEquations(code, mass)
+            self._equations.assemble(mass, *given)

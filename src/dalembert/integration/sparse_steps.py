@@ -208,7 +208,7 @@ class SparseSteps:
             size, reached = (end - t, end) if is_last else (min(h, longest), t + min(h, longest))
             arrived = self.stepped(y, t, size)
             error = 0.0 if method.step is not None else self._error(y, arrived, size)
-            ratio = SAFETY_FACTOR / error ** (1 / self.tableau.order) if error > 0 else MOST_RATIO_AT_REST
+            ratio = step_ratio(error, self.tableau.order)
             state, rows = arrived, self.rows
             if error < 1.0:
                 state = self.projected(arrived, reached)
@@ -217,8 +217,7 @@ class SparseSteps:
                     error, ratio = np.inf, 0.0
             if not error < 1.0 and method.step is None:
                 self.rejected, growth, self.rows, self._is_factored = self.rejected + 1, 1.0, rows, False
-                # NaN means that a stage has left the domain of the equations
-                h = size * max(ratio if np.isfinite(ratio) else 0.0, LEAST_RATIO)
+                h = size * max(ratio, LEAST_RATIO)
                 continue
             if not np.isfinite(state).all():
                 raise NoStepError(t, "the step leads to numbers that are not finite. Pass a smaller `step`")
@@ -269,6 +268,14 @@ class SparseSteps:
         flat = max(SHORT, 1e-3 * trial)
         guess = (0.01 / steepest) ** (1 / self.tableau.order) if steepest > LEAST_DERIVATIVE else flat
         return min(max(min(guess, 100 * trial), least), left)
+
+
+def step_ratio(error: float, order: int) -> float:
+    """Return the next step over the last one, whose error is relative to the tolerance."""
+    # NaN means that a stage has left the domain of the equations, or that Newton's method has not converged
+    if not np.isfinite(error):
+        return 0.0
+    return SAFETY_FACTOR / error ** (1 / order) if error > 0 else MOST_RATIO_AT_REST
 
 
 def _rms(x: Floats) -> float:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.native.elimination_order import minimum_degree, postorder
+from dalembert.native.factor_pattern import address, as_index_array, elimination_tree, factor_pattern, starts_of
 from dalembert.native.sparse_loops import sparse_loops
 from dalembert.tolerances import DEPENDENT_SPARSE_PIVOT
-
-Indices = NDArray[np.int32]
 
 MOST_PRODUCTS = 10**8
 """Most products of entries of A in S; S of a system with more is no longer sparse."""
@@ -37,21 +36,28 @@ class SparseElimination:
         self.order = minimum_degree(self.m, rows[first], rows[second])
         # the tree of the elimination is known only with the pattern in that order, and the pattern is made again
         entries = self._pattern(rows, first, second)[0]
-        parents, _ = self._tree(_starts(entries // self.m, self.m), _indices(entries % self.m))
+        parents, _ = elimination_tree(starts_of(entries // self.m, self.m), as_index_array(entries % self.m))
         self.order = self.order[postorder(parents.tolist())]
         entries, starts, first, second = self._pattern(rows, first, second)
-        self._products = [
-            _indices(np.append(starts, len(first))),
-            *(_indices(x) for x in (places[first], places[second], columns[first])),
+        products = [
+            as_index_array(np.append(starts, len(first))),
+            *(as_index_array(x) for x in (places[first], places[second], columns[first])),
         ]
-        self._starts = _starts(entries // self.m, self.m)
-        self._rows = _indices(entries % self.m)
-        self._S = np.empty(len(entries))
-        self._analyse()
+        matrix = (starts_of(entries // self.m, self.m), as_index_array(entries % self.m))
+        pattern = factor_pattern(*matrix)
         self.pivots = np.ones(self.m)
-        self._inverse, self._work = np.zeros(self.m), np.zeros(self.m)
+        self._inverse, work = np.zeros(self.m), np.zeros(self.m)
         self._used = np.ones(self.m, np.int32)
-        self._found, self._left = np.empty(self.m), np.empty(self.m)
+        self._found, left = np.empty(self.m), np.empty(self.m)
+        S, self._L = np.empty(len(entries)), np.zeros(len(pattern.rows))
+        # the addresses are asked for once: all of them take longer than the elimination of a thousand rows
+        self._arrays = (*products, *matrix, *pattern, S, work, left)  # kept: they own the memory
+        by_columns, by_rows = pattern[:2], pattern[2:]
+        self._assembling = len(S), *map(address, products), address(S)
+        factors = (*matrix, S, *by_rows, *by_columns, self._L, self._inverse, work)
+        self._factoring = self.m, *map(address, factors)
+        self._row_state = address(self._used), address(self.pivots)
+        self._solving = self.m, *map(address, (*by_columns, self._L, self._inverse, self._found, left))
 
     def _pattern(self, rows: Any, first: Any, second: Any) -> tuple[Any, Any, Any, Any]:
         """Return the entries of S up to the diagonal in the order of elimination, each with its pairs of entries of A.
@@ -66,38 +72,6 @@ class SparseElimination:
         by_entry = np.argsort(key, kind="stable")
         entries, starts = np.unique(key[by_entry], return_index=True)
         return entries, starts, first[below][by_entry], second[below][by_entry]
-
-    def _tree(self, starts: Indices, rows: Indices) -> tuple[Indices, Indices]:
-        """Return the elimination tree (m,) of a pattern, and the number of entries in each row of L."""
-        parents, mark, counts = (np.empty(self.m, np.int32) for _ in range(3))
-        sparse_loops().count_rows(self.m, *map(_address, (starts, rows, parents, mark, counts)), 0)
-        return parents, counts
-
-    def _analyse(self) -> None:
-        """Find the pattern of L, by columns and by rows."""
-        from scipy.sparse import csr_array
-
-        m = self.m
-        parents, counts = self._tree(self._starts, self._rows)
-        row_starts = np.append(0, np.cumsum(counts, dtype=np.int64))
-        if row_starts[-1] >= np.iinfo(np.int32).max:
-            raise ModelError(
-                [f"the factors of the constraints must have fewer than 2³¹ entries; got {row_starts[-1]}."]
-            )
-        counts[:], columns = row_starts[:-1], np.empty(row_starts[-1], np.int32)
-        given = (self._starts, self._rows, parents, np.empty(m, np.int32), counts, columns)
-        sparse_loops().fill_rows(m, *map(_address, given))
-        # two transpositions sort the entries of columns and of rows
-        by_rows = csr_array((np.ones(len(columns), np.int8), columns, row_starts.astype(np.int32)), shape=(m, m))
-        by_columns = by_rows.tocsc()
-        self._L_starts, self._L_rows = _indices(by_columns.indptr), _indices(by_columns.indices)
-        numbered: Any = by_columns.copy()
-        numbered.data = np.arange(len(columns), dtype=np.int32)
-        numbered = numbered.tocsr()
-        self._row_starts, self._columns, self._places = map(
-            _indices, (numbered.indptr, numbered.indices, numbered.data)
-        )
-        self._L = np.zeros(len(columns))
 
     @property
     def entries(self) -> int:
@@ -131,31 +105,15 @@ class SparseElimination:
     def factor(self, terms: Floats, weights: Floats) -> None:
         """Factor S for the values of the entries of A in ``terms``, and weights (n,)."""
         loops = sparse_loops()
-        loops.assemble(len(self._S), *map(_address, (*self._products, terms, weights, self._S)))
-        matrix = (self._starts, self._rows, self._S, self._row_starts, self._columns, self._places)
-        factors = (self._L_starts, self._L_rows, self._L, self._inverse, self._work)
-        used = (_address(self._used), _address(self.pivots))
-        loops.factor(self.m, *map(_address, (*matrix, *factors)), DEPENDENT_SPARSE_PIVOT, *used)
+        *products, S = self._assembling
+        loops.assemble(*products, address(terms), address(weights), S)
+        loops.factor(*self._factoring, DEPENDENT_SPARSE_PIVOT, *self._row_state)
 
     def solve(self, right: Floats) -> Floats:
         """Return x (m,) with S x = r on the rows in use, and zero on those left out."""
         np.take(right, self.order, out=self._found)
-        factors = (self._L_starts, self._L_rows, self._L, self._inverse, self._found, self._left)
-        sparse_loops().solve(self.m, *map(_address, factors))
+        sparse_loops().solve(*self._solving)
         return self._in_order(self._found)
-
-
-def _address(array: Any) -> int:
-    return array.ctypes.data
-
-
-def _indices(values: Any) -> Indices:
-    return np.ascontiguousarray(values, np.int32)
-
-
-def _starts(owners: Any, count: int) -> Indices:
-    """Return the starts (count + 1,) of the runs of equal numbers in a sorted array."""
-    return _indices(np.searchsorted(owners, np.arange(count + 1)))
 
 
 def _pairs(columns: Any, n: int) -> tuple[Any, Any]:
