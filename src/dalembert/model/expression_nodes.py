@@ -41,7 +41,7 @@ LARGEST_FACTORIAL = 170.0
 
 
 def function_weight(name: str | None) -> int:
-    """Return the weight of a function: SymPy takes about a millisecond to make one, and five if it has a kink."""
+    """Return the weight of a function: SymPy takes longer to make one that has a kink."""
     return 5 if name in ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside") else 1
 
 
