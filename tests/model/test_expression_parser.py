@@ -202,6 +202,21 @@ def test_too_deep_an_expression_is_not_written():
         expression_text(deep)
 
 
+@pytest.mark.parametrize(("function", "most"), [("cosh", 500), ("abs", 100)])
+def test_different_functions_are_limited(function, most):
+    text = "+".join(f"{function}({k}*x)" for k in range(1, most + 2))
+    with pytest.raises(ExpressionError, match=r"at most 500 different functions, .* Divide it by definitions") as error:
+        parse(text)
+    assert error.value.column == text.rindex(function) + 1
+    with pytest.raises(ModelError, match=rf"500 different functions; got .* and {501 if most == 500 else 505}\."):
+        expression_text(sp.Add(*(FUNCTIONS[function].make(k * x, evaluate=False) for k in range(1, most + 2))))
+
+
+def test_a_function_counts_once():
+    text = "+".join(f"m*cos(x)*{k}" for k in range(1, 600))
+    assert parse(text) == sum(range(1, 600)) * m * sp.cos(x)
+
+
 LEAVES = st.one_of(
     st.sampled_from([x, y, xd, xdd, m, g, odd, sp.Symbol("pi"), sp.pi, sp.E, da.t, da.ideal_force(x)]),
     st.sampled_from([da.multiplier("rod"), da.multiplier("rod: x"), sp.S.Half, sp.Rational(-2, 3), sp.Integer(-3)]),

@@ -40,6 +40,7 @@ class Parser:
     def __init__(self, text: str, names: Mapping[str, Any]):
         self.text, self.names = text, names
         self.tokens, self.place, self.depth = tokens_of(text), 0, 0
+        self.functions: dict[Any, int] = {}  # weights of different ones so far
 
     @property
     def token(self) -> Token:

@@ -18,6 +18,9 @@ from dalembert.model.laws import MOST_EVALUATED
 MOST_NODES_READ = 40_000
 """Largest number of parts of an expression, copies included; a fifth of it suffices for the gallery."""
 
+MOST_FUNCTIONS = 500
+"""Largest number of different functions, such as sin(x) and sin(2*x), in one text, by their weights."""
+
 MOST_FACTORS = 25
 """Largest number of different factors of a product: its second derivatives grow with the cube of their number."""
 
@@ -35,6 +38,11 @@ HIGHEST_TOWER = 3
 
 LARGEST_FACTORIAL = 170.0
 """Largest argument of a gamma function that is a number."""
+
+
+def function_weight(name: str | None) -> int:
+    """Return the weight of a function: SymPy takes longer to make one that has a kink."""
+    return 5 if name in ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside") else 1
 
 
 class OperationError(Exception):

@@ -94,8 +94,22 @@ def call(parser: Parser, token: Token) -> Parsed:
     elif name == "d":
         part = parser.made(token, nodes.derivative_part, parser.number(), t)
     else:
-        part = parser.made(token, nodes.function_part, name, _arguments(parser, token, name))
+        part = _function(parser, token, name)
     parser.take(")")
+    return part
+
+
+def _function(parser: Parser, token: Token, name: str) -> Parsed:
+    """Return a function by its name; repeated ones are in SymPy's cache and count once."""
+    part = parser.made(token, nodes.function_part, name, _arguments(parser, token, name))
+    if name != "sqrt":  # a power
+        parser.functions[part.expression] = nodes.function_weight(name)
+    if sum(parser.functions.values()) > nodes.MOST_FUNCTIONS:
+        raise parser.error(
+            f"an expression must have at most {nodes.MOST_FUNCTIONS} different functions, of which one with a kink or "
+            "a jump counts as five. Divide it by definitions.",
+            token,
+        )
     return part
 
 

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
+from sympy.core.function import Application, AppliedUndef
 
 from dalembert.errors import ModelError
+from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
 from dalembert.model.expression_grammar import MOST_NESTED
+from dalembert.model.expression_nodes import MOST_FUNCTIONS, function_weight
 from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_tokens import MOST_CHARACTERS
 from dalembert.model.python_functions import AppliedPythonFunction
@@ -40,12 +42,16 @@ def expression_text(expression: Any) -> str:
     ------
     ModelError    for a function that the grammar does not have, and for text beyond its limits
     """
-    text = with_deep_stack(lambda: _written(sp.sympify(expression, strict=True))[0], "an expression")
-    if len(text) > MOST_CHARACTERS or _depth(text) > MOST_NESTED:
+    expression = sp.sympify(expression, strict=True)
+    text = with_deep_stack(lambda: _written(expression)[0], "an expression")
+    made = graph.atoms(expression, Application) - graph.atoms(expression, AppliedUndef)
+    functions = sum(function_weight(NAME_OF_FUNCTION.get(e.func)) for e in made)
+    if len(text) > MOST_CHARACTERS or _depth(text) > MOST_NESTED or functions > MOST_FUNCTIONS:
         raise ModelError(
             [
-                f"an expression in a file must have at most {MOST_CHARACTERS} characters and {MOST_NESTED} brackets "
-                f"inside one another; got {len(text)} and {_depth(text)}. Introduce further coordinates or parameters."
+                f"an expression in a file must have at most {MOST_CHARACTERS} characters, {MOST_NESTED} brackets "
+                f"inside one another and {MOST_FUNCTIONS} different functions; got {len(text)}, {_depth(text)} and "
+                f"{functions}. Introduce further coordinates or parameters."
             ]
         )
     return text
