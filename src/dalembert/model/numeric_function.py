@@ -34,7 +34,7 @@ def exact_printer(kind: type, **settings: Any) -> Any:
     SymPy writes 15 of them. The time of a jump would then be another number than in compiled code, which has them all.
     """
 
-    class ExactPrinter(kind):
+    class ExactPrinter(kind):  # pyright: ignore[reportUntypedBaseClass]  (one of several, chosen by the caller)
         def _print_Float(self, expr: Any) -> str:  # noqa: N802  (SymPy's name)
             return repr(float(expr))
 
