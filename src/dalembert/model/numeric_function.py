@@ -28,17 +28,14 @@ _SETTINGS = {  # those of ``lambdify``
 }
 
 
-def exact_printer(kind: type, **settings: Any) -> Any:
+def exact_printer(kind: Any, **settings: Any) -> Any:
     """Return a printer of SymPy's that writes all digits of a number.
 
     SymPy writes 15 of them. The time of a jump would then be another number than in compiled code, which has them all.
     """
-
-    class ExactPrinter(kind):  # pyright: ignore[reportUntypedBaseClass]  (one of several, chosen by the caller)
-        def _print_Float(self, expr: Any) -> str:  # noqa: N802  (SymPy's name)
-            return repr(float(expr))
-
-    return ExactPrinter({**_SETTINGS, **settings})
+    printer = kind({**_SETTINGS, **settings})
+    printer._print_Float = lambda expr, **_: repr(float(expr))
+    return printer
 
 
 _PRINTERS: dict[str, Any] = {
