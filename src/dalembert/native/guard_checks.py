@@ -155,7 +155,8 @@ class GuardChecks:
         """Return the least guard, relative to the scale of each."""
         w, b = self.w, self.w.b
         shares = [b.fdiv(load(b, values, k), load(b, self.peaks, k)) for k in range(self.count)]
-        return reduce(lambda x, y: w.intrinsic("minnum", x, y), shares)
+        # without guards, as after the release of the only constraint, nothing ends a phase
+        return reduce(lambda x, y: w.intrinsic("minnum", x, y), shares or [w.number(1.0)])
 
     def begin_locating(self, ended: Any, low: Any, high: Any, values: Any, then: Any, begin: Any) -> tuple[Any, Any]:
         """Begin to locate a zero between the last check, at ``low``, and a check at ``high``; see ``narrow``."""
