@@ -14,12 +14,17 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, groups
-from dalembert.ensembles.switching_members import ActiveSet, Flags, Numbers, SwitchingMembers, SwitchingModel
+from dalembert.ensembles.switching_members import (
+    ActiveSet,
+    Flags,
+    Numbers,
+    SwitchingMembers,
+    SwitchingModel,
+    starts_of_members,
+)
 from dalembert.equation.dynamics import Terms
 from dalembert.hybrid.phase_choice import ACCELERATION_ROUNDING, FORCE_ROUNDING, STILL
-from dalembert.integration.native_steps import native_of
 from dalembert.linear_algebra import rank, unit_rows
-from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import velocity_jacobian
 
 
@@ -100,14 +105,8 @@ def _stick_or_slide(active: ActiveSet, some: SwitchingMembers, phases: MemberPha
         allowed = STILL * (np.abs(jacobian) * (np.abs(phases.y[:, n:]) + some.scales[:, n:])).sum(axis=1)
         # an event or an impact may have changed the velocities
         slow[:, k] = still[:, k] & (np.abs(v[:, 0]) <= allowed)
-    active.transitions.first(phases, _scales(active, some)[:, n:], slow)
-
-
-def _scales(active: ActiveSet, some: SwitchingMembers) -> Floats:
-    """Return the scales (N, 2n) of states, in the system of the active constraints."""
-    dynamics = build(active.system)
-    p = np.ascontiguousarray(some.p[:, active.model.terms.columns(dynamics.parameters)])
-    return native_of(dynamics).starts_of_many(some.y, some.t, p)[2]
+    scales = starts_of_members(active.model, active.system, *some.at)[2]
+    active.transitions.first(phases, scales[:, n:], slow)
 
 
 def _undetermined(part: SwitchingMembers, terms: Terms) -> Flags:

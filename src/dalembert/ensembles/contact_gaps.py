@@ -60,7 +60,7 @@ class GapsOfMany:
 
     def penetrated(self) -> Flags:
         """Return the members in which bodies penetrate one another."""
-        return (self.model.terms.one_sided & (self.gap < -TOUCHING * self.size)).any(axis=1)
+        return np.asarray((self.model.terms.one_sided & (self.gap < -TOUCHING * self.size)).any(axis=1))
 
     def offsets(self) -> Floats:
         """Return what is to be added to gaps, so that those that have just opened are not negative by rounding."""
@@ -68,11 +68,11 @@ class GapsOfMany:
         return np.where(self.gap <= TOUCHING * self.size, np.maximum(-self.gap, 0.0) + slow, 0.0)
 
     def close_up(self, part: SwitchingMembers, arrived: Flags) -> None:
-        """Move members such that the gaps of contacts that have just closed are zero, which rounding leaves negative."""
+        """Move members such that the gaps of contacts that have just closed are zero; rounding leaves them negative."""
         n = part.y.shape[1] // 2
         inverse = np.linalg.inv(self.terms.M)
         # together with the equations in use, which the correction of a gap must not violate
-        rows = np.where(arrived.any(axis=1)[:, None], part.active | arrived, False)
+        rows = (part.active | arrived) & arrived.any(axis=1, keepdims=True)
         for own, kind in groups(rows):
             if kind.any():
                 moved = response(self.terms.A[own][:, kind], inverse[own])

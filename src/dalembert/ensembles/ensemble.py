@@ -17,9 +17,13 @@ from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.store import Store, checked_store
 from dalembert.ensembles.study import Study, StudyRunner
 from dalembert.errors import InputError
+from dalembert.event_run import checked_events
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
+from dalembert.model.active_system import all_permanent
+from dalembert.model.event import Event, further_parameters
 from dalembert.model.input_values import time_values
+from dalembert.model.ordering import quoted
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
@@ -46,6 +50,7 @@ def simulate_ensemble(
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     device: Literal["cpu", "gpu"] = "cpu",
     control: Controller | None = None,
+    events: Any = (),
     store: str | Path | None = None,
     client: Any = None,
     progress: bool | None = None,
@@ -123,7 +128,12 @@ def simulate_ensemble(
     require_in_range(system, times)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     choice = output_choice(system, outputs)
-    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control)
+    further: tuple[str, ...] = ()
+    if events not in ((), []) or not all_permanent(system):
+        system, events = checked_events(system, events, method, control)
+        _refuse_for_events(system, events, keep, device)
+        further = further_parameters(system, events)
+    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
     study = Study(
         ensemble.system,
         method,
@@ -135,8 +145,24 @@ def simulate_ensemble(
         control,
         ensemble.reference,
         len(ensemble.members),
+        events=tuple(events),
     )
     return _results(study, ensemble, target, client, progress, device)
+
+
+def _refuse_for_events(system: System, events: Sequence[Event], keep: str, device: str) -> None:
+    """Raise an error for what events, and contacts that open and close, do not go together with in an ensemble."""
+    if device == "gpu":
+        raise InputError(
+            'members with events, or with contacts that open and close, must run on a CPU; got `device="gpu"`. Use '
+            '`device="cpu"`.'
+        )
+    stopping = [str(event.name) for event in events if event.stop]
+    if keep == "summary" and stopping:
+        raise InputError(
+            f'`keep="summary"` needs motions that last until the end; {quoted(stopping)} stops them earlier. Use '
+            f'`keep="times"` or `keep="end"`.'
+        )
 
 
 def _results(study: Study, ensemble: Ensemble, target: Path | None, client: Any, progress: Any, device: str) -> Any:

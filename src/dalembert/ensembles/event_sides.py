@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The guards of the next phases of many ensemble members: signs and offsets, by the rules of ``hybrid.event_guards``."""
+"""The guards of the next phases of many ensemble members: signs and offsets, as by ``hybrid.event_guards``."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _set_guards_of_events(
 
 
 def _side(expression: Any, ahead: Ahead, span: float, at_zero: Flags) -> tuple[Floats, Floats]:
-    """Return the signs of an expression just ahead of states, and its values there, or zero where that is no rounding."""
+    """Return the signs of an expression just ahead of states, and its values, or zero where that is no rounding."""
     values = ahead(expression, RATE_STEP * span)
     here, change = values[:, 0], values[:, -1] - values[:, 0]
     far = ~at_zero & (np.abs(here) > np.abs(change) / RATE_STEP * AT_ZERO)

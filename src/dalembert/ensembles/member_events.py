@@ -48,9 +48,13 @@ class EventTable:
         def filled(values: Any, fill: Any) -> Any:
             return np.pad(values, ((0, 0), (0, most - values.shape[1])), constant_values=fill)
 
-        columns = (("time", np.nan), ("name", ""), ("kind", ""))
-        padded = (np.concatenate([filled(getattr(part, name), fill) for part in parts]) for name, fill in columns)
-        return cls(np.concatenate([p.count for p in parts]), *padded, np.concatenate([p.end for p in parts]))
+        return cls(
+            np.concatenate([part.count for part in parts]),
+            np.concatenate([filled(part.time, np.nan) for part in parts]),
+            np.concatenate([filled(part.name, "") for part in parts]),
+            np.concatenate([filled(part.kind, "") for part in parts]),
+            np.concatenate([part.end for part in parts]),
+        )
 
 
 @dataclass

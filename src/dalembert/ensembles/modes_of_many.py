@@ -29,8 +29,8 @@ class ModeOfMany:
     """The functions of a mode at many states, with parameters of their own.
 
     All constraints are in use, except that of sticking contacts that hold the same motion only the first is: the others
-    are held with it, and their static limits are added. The parameters p (k, N) are those of the system; ``directions`` (N, contacts) are those
-    of sliding contacts, each of which has one component of velocity.
+    are held with it, and their static limits are added. The parameters p (k, N) are those of the system; ``directions``
+    (N, contacts) are those of sliding contacts, each of which has one component of velocity.
 
     reference    state, time, parameters and directions of one member, which decides on the refinement of solutions
     functions    further guards: see ``PhaseGuards``; ``further`` are the names of parameters that only they have

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
@@ -28,7 +28,7 @@ class PhaseIntegration:
         self.seconds = 0.0  # in compiled code
 
     @contextmanager
-    def pool(self) -> Iterator[None]:
+    def pool(self) -> Generator[None]:
         """Keep the threads for the calls inside."""
         with ThreadPoolExecutor(self.threads) as self._pool:
             yield

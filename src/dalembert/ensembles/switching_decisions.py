@@ -99,7 +99,7 @@ class SwitchingDecisions:
             some = part.subset(own)
             self._change(some, changing[own])
             part.put(own, some)
-        return stops
+        return np.asarray(stops)
 
     def _change(self, part: SwitchingMembers, changing: Flags) -> None:
         """Apply the changes of events (N, E), in their order, and the impulses by which velocities follow them."""
@@ -207,7 +207,7 @@ class SwitchingDecisions:
         some.odd |= ~valid
         found = self.histories.series_ends(some.number, gaps, hit, restitution)
         slowest = np.where(found.ends, found.speeds, 0.0).max(axis=1, initial=0.0)[:, None]
-        ends = found.ends.any(axis=1)[:, None]
+        ends = found.ends.any(axis=1, keepdims=True)
         self._record_constraints(some, hit, "impact")
         for i in self._sorted_rows():
             own = np.flatnonzero(found.ends[:, i])
@@ -221,7 +221,7 @@ class SwitchingDecisions:
         found, rows = np.zeros((len(part), self.model.count)), np.flatnonzero(self.model.terms.one_sided)
         stated = tuple(self.model.system.constraints[i].restitution for i in rows)
         found[:, rows] = self.model.terms.values(stated, *part.at)
-        return found, ((found >= 0) & (found <= 1)).all(axis=1)
+        return found, np.asarray(((found >= 0) & (found <= 1)).all(axis=1))
 
     def _impact(self, part: SwitchingMembers, own: Numbers, touching: Flags, rest: Flags) -> Flags:
         """Apply one impact to some members; return the contacts (N, m) whose slip friction has stopped."""

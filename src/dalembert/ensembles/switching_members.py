@@ -17,9 +17,11 @@ from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups
 from dalembert.impacts.contact_terms_of_many import ContactTermsOfMany
 from dalembert.integration.method import Method
+from dalembert.integration.native_steps import native_of
+from dalembert.lowering.build import build
 from dalembert.model import graph
 from dalembert.model.active_system import active_system
-from dalembert.model.event import Event
+from dalembert.model.event import Event, further_parameters
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.symbols import multiplier, reaction
@@ -138,9 +140,7 @@ class ActiveSet:
     @cached_property
     def transitions(self) -> Transitions:
         numbers = [name for i in self.guards for name in _guard_parameters(i)]
-        functions = tuple(
-            (e, *(sp.Symbol(name, real=True) for name in _guard_parameters(i))) for i, e in self.guards.items()
-        )
+        functions = tuple((e, *_guard_symbols(i)) for i, e in self.guards.items())
         return Transitions(self.system, self.contacts, self.model.method, functions, (*self.further, *numbers))
 
     def phases(self, part: SwitchingMembers) -> MemberPhases:
@@ -169,7 +169,9 @@ class ActiveSet:
         own = part.p[:, self.columns].T, part.directions[:, self.places]
         return mode.parameters(*own, of_guards=of_guards, further=further)
 
-    def motion(self, part: SwitchingMembers, y: Floats | None = None, t: Floats | None = None) -> tuple[Floats, ...]:
+    def motion(
+        self, part: SwitchingMembers, y: Floats | None = None, t: Floats | None = None
+    ) -> tuple[Floats, Floats, Flags]:
         """Return accelerations (N, n), reactions (N, m) and which are valid (N,), of members in one mode."""
         mode = self.mode(part)
         states = part.y if y is None else y, part.t if t is None else t
@@ -183,6 +185,11 @@ class ActiveSet:
         compute, forces = expression_values(self.system, expressions, self.further), reactions[:, self.rows]
         with np.errstate(all="ignore"):  # values that are not numbers are refused where they are used
             return compute(t, y, self.model.terms.named(p), forces, forces)
+
+
+def _guard_symbols(i: int) -> tuple[sp.Symbol, sp.Symbol]:
+    sign, offset = _guard_parameters(i)
+    return sp.Symbol(sign, real=True), sp.Symbol(offset, real=True)
 
 
 def _guard_parameters(i: int) -> tuple[str, str]:
@@ -201,8 +208,8 @@ class SwitchingModel:
 
     @cached_property
     def terms(self) -> ContactTermsOfMany:
-        further = {name for event in self.events for name in event.parameters} - {*self.system.parameter_names}
-        return ContactTermsOfMany(self.system, (*self.system.parameter_names, *sorted(further)))
+        names = (*self.system.parameter_names, *further_parameters(self.system, self.events))
+        return ContactTermsOfMany(self.system, names)
 
     @cached_property
     def friction(self) -> tuple[Contact, ...]:
@@ -229,3 +236,12 @@ class SwitchingModel:
         """Return the members in which the same constraints hold and the same contacts stick."""
         for own, active in self.by_set(part):
             yield from ((own[inside], active) for inside, _ in groups(part.sticking[own]))
+
+
+def starts_of_members(
+    model: SwitchingModel, system: System, y: Floats, t: Floats, p: Floats
+) -> tuple[Any, Any, Floats]:
+    """Return which states satisfy the constraints of an active system, which exactly, and the scales (N, 2n)."""
+    dynamics = build(system)
+    own = np.ascontiguousarray(p[:, model.terms.columns(dynamics.parameters)])
+    return native_of(dynamics).starts_of_many(y, t, own)

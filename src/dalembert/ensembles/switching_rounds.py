@@ -8,7 +8,7 @@ from its own time to its next guard; events, impacts and changes of the contacts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,16 @@ from dalembert.ensembles.contact_gaps import ImpactHistories
 from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.phase_integration import PhaseIntegration
 from dalembert.ensembles.stick_slip_transitions import usual_scales
+from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.ensembles.switching_decisions import SwitchingDecisions
-from dalembert.ensembles.switching_members import ActiveSet, Flags, Numbers, SwitchingMembers, SwitchingModel
+from dalembert.ensembles.switching_members import (
+    ActiveSet,
+    Flags,
+    Numbers,
+    SwitchingMembers,
+    SwitchingModel,
+    starts_of_members,
+)
 from dalembert.integration.integrate import LEAST_SEGMENT
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code, native_of
@@ -59,6 +67,7 @@ class SwitchedMotions(NamedTuple):
     exact    (N,) which starts satisfy the constraints up to rounding
     end      (N,) the times at which they end: that of an event that stops them, or the last one
     events   the events of each member: time, name and kind
+    phases   those of the outputs, if they are needed for forces
     """
 
     y: Floats
@@ -66,6 +75,7 @@ class SwitchedMotions(NamedTuple):
     exact: Flags
     end: Floats
     events: list[list[tuple[float, str, str]]]
+    phases: SwitchedPhases | None = None
 
 
 class SwitchingRounds:
@@ -79,12 +89,16 @@ class SwitchingRounds:
         self.model, self.method, self.every = SwitchingModel(system, events, method), method, every
         self.integrate = PhaseIntegration(method.max_steps, threads)
 
-    def __call__(self, y: Floats, p: Floats, times: Floats, max_step: float) -> SwitchedMotions:
-        """Return the motions of members with starts y (2n, N) and parameters (k, N)."""
+    def __call__(
+        self, y: Floats, p: Floats, times: Floats, max_step: float, *, with_phases: bool = False
+    ) -> SwitchedMotions:
+        """Return the motions of members with starts y (2n, N) and parameters (k, N), and the phases of outputs."""
         run = _Rounds(self, np.ascontiguousarray(y.T), np.ascontiguousarray(p.T), times, max_step)
+        if with_phases:
+            run.phases = SwitchedPhases.unknown(self.model, run.out.shape[:2])
         with self.integrate.pool():
             run.simulate()
-        return SwitchedMotions(run.out, run.done, run.exact, run.ends, run.decisions.record.lists())
+        return SwitchedMotions(run.out, run.done, run.exact, run.ends, run.decisions.record.lists(), run.phases)
 
 
 class _Rounds:
@@ -101,6 +115,7 @@ class _Rounds:
         self.steps, self.stalled = np.zeros(count), np.zeros(count, int)
         self.segments, self.done = np.zeros(count, int), np.zeros(count, bool)
         self.ends = np.full(count, self.end)
+        self.phases: SwitchedPhases | None = None
         histories = ImpactHistories(count, self.model.count)
         self.decisions = SwitchingDecisions(self.model, self.begin, self.end, histories, EventRecord(count))
 
@@ -109,21 +124,13 @@ class _Rounds:
         model, count, started = self.model, len(y), np.full(len(y), self.begin)
         m, E, f = model.count, len(model.events), len(model.friction)
         holds = np.array([c.active and not c.one_sided for c in model.system.constraints], bool)
-        valid, exact = np.zeros(count, bool), np.zeros(count, bool)
-        scales = np.ones_like(y)
-        for active, parts in ((model.active_set(holds).system, (valid, exact)), (model.terms.whole, (scales,))):
-            dynamics = build(active)
-            own = np.ascontiguousarray(p[:, model.terms.columns(dynamics.parameters)])
-            found = native_of(dynamics).starts_of_many(y, started, own)
-            for whole, part in zip(parts, found if len(parts) == 2 else found[2:], strict=False):
-                whole[:] = part
+        # the equations must hold at the start; scales are those of all constraints, as in a single run
+        valid, exact, _ = starts_of_members(model, model.active_set(holds).system, y, started, p)
+        scales = starts_of_members(model, model.terms.whole, y, started, p)[2]
         flags = [np.tile(holds, (count, 1)), np.zeros((count, m), bool), np.zeros((count, f), bool)]
         guards = [np.ones((count, E + m)), np.zeros((count, E + m)), np.zeros((count, E), bool)]
-        members = SwitchingMembers(
-            *(np.arange(count), y.copy(), started, p.copy(), scales, *flags, np.zeros((count, f)), *guards),
-            *(np.zeros((count, m)), ~valid),
-        )
-        return members, exact
+        states: Any = np.arange(count), y.copy(), started, p.copy(), scales, *flags, np.zeros((count, f)), *guards
+        return SwitchingMembers(*states, np.zeros((count, m)), ~valid), exact
 
     def simulate(self) -> None:
         """Go from phase to phase until every member has reached its end or must be simulated by itself."""
@@ -147,6 +154,8 @@ class _Rounds:
         # an output at the instant of an event is the state before it, and has been stored already
         unset = near & np.isnan(self.out[:, -1, 0])
         self.out[unset, -1] = members.y[unset]
+        last = np.flatnonzero(unset)
+        self._record_phases(last, members.subset(last), np.full(len(last), len(self.times) - 1))
         self.done |= near
         return np.flatnonzero(~(self.done | members.odd))
 
@@ -169,6 +178,12 @@ class _Rounds:
                 decisions.follow_friction(some)
             part.put(inside, some)
         self.members.put(own, part)
+
+    def _record_phases(self, own: Numbers, part: SwitchingMembers, first: Numbers) -> None:
+        """Record the phases of members for their outputs from ``first`` on."""
+        if self.phases is not None:
+            started = part.t == self.begin
+            self.phases.record(own, part, np.where(started | (not self.owner.every), 0, first))
 
     def _stop(self, own: Numbers, part: SwitchingMembers) -> None:
         """End the motions of members at an event."""
@@ -195,6 +210,7 @@ class _Rounds:
             self.steps[own],
         )
         endings = self.owner.integrate(mode, starts, self.out, self.times, self.settings)
+        self._record_phases(own, part, first)
         members.y[own], members.t[own], self.steps[own] = starts.y, starts.t, starts.steps
         fired, finished = endings == FIRED, endings == FINISHED
         self.segments[own] += 1

@@ -148,7 +148,7 @@ class ImpulsesOfMany:
     def _are_valid(
         self, normal: Any, tangential: Any, found: Floats, after: Floats, least: Floats, scales: tuple[Floats, Floats]
     ) -> Flags:
-        """Return where solutions (N, S) satisfy the inequalities of a state; ``after`` has the rebound added to gaps."""
+        """Return where solutions (N, S) satisfy the inequalities of a state; ``after`` has rebounds added to gaps."""
         k = len(self.rough)
         speed, impulse = (ALLOWED * scale[..., None] for scale in scales)
         limit = self.friction[:, None] * np.abs(found[..., :k])
@@ -169,7 +169,7 @@ def _solved(G: Floats, h: Floats) -> Floats:
     singular = ~(np.abs(np.linalg.det(G)) > SINGULAR * lengths)
     found = np.empty_like(h)
     found[~singular] = np.linalg.solve(G[~singular], h[~singular][..., None])[..., 0]
-    inverse = np.linalg.pinv(G[singular], rcond=np.finfo(float).eps * G.shape[-1])
+    inverse: Any = np.linalg.pinv(G[singular], rcond=np.finfo(float).eps * G.shape[-1])
     found[singular] = _times(inverse, h[singular])
     return found
 
