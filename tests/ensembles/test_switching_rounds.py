@@ -281,7 +281,7 @@ def test_refusals() -> None:
 
 
 def test_random_throws_neither_hang_nor_penetrate_nor_create_energy() -> None:
-    """Throws of a triangle with rough corners, all in one ensemble; ``benchmarks.contact_members`` has more of them."""
+    """Throws of a triangle with rough corners, all in one ensemble; ``benchmarks.random_contacts`` has more of them."""
     draw, count = np.random.default_rng(3), 40
     q0 = np.stack([np.zeros(count), draw.uniform(1, 2, count), draw.uniform(-3, 3, count)], axis=1)
     many = da.simulate_ensemble(
