@@ -128,9 +128,19 @@ class _Rounds:
         valid, exact, _ = starts_of_members(model, model.active_set(holds).system, y, started, p)
         scales = starts_of_members(model, model.terms.whole, y, started, p)[2]
         flags = [np.tile(holds, (count, 1)), np.zeros((count, m), bool), np.zeros((count, f), bool)]
-        guards = [np.ones((count, E + m)), np.zeros((count, E + m)), np.zeros((count, E), bool)]
-        states: Any = np.arange(count), y.copy(), started, p.copy(), scales, *flags, np.zeros((count, f)), *guards
-        return SwitchingMembers(*states, np.zeros((count, m)), ~valid), exact
+        guards: list[Any] = [np.ones((count, E + m)), np.zeros((count, E + m)), np.zeros((count, E), bool)]
+        guards += [np.zeros((count, m)), ~valid]
+        states: list[Any] = [
+            np.arange(count),
+            y.copy(),
+            started,
+            p.copy(),
+            scales,
+            *flags,
+            np.zeros((count, f)),
+            *guards,
+        ]
+        return SwitchingMembers(*states), exact
 
     def simulate(self) -> None:
         """Go from phase to phase until every member has reached its end or must be simulated by itself."""

@@ -209,8 +209,8 @@ class GuardChecks:
         # at least half of the resolution away from both ends, so that the bracket closes from both sides
         between = w.intrinsic("minnum", self._larger(between, b.fadd(low, half)), b.fsub(high, half))
         usable = b.and_(b.fcmp_ordered(">", between, low), b.fcmp_ordered("<", between, high))
-        # a guard that begins at zero, as the gap of a contact after its impact, tells nothing about the zero of another:
-        # interpolated from it, the first trial would be so close to the beginning that its sign is rounding
+        # a guard that begins at zero, as a gap after its impact, tells nothing about the zero of another: a first trial
+        # that is interpolated from it would be so close to the beginning that its sign is rounding
         least = b.fmul(w.number(-FRESH), at_high)
         usable = b.and_(usable, b.fcmp_ordered(">", at_low, w.intrinsic("maxnum", least, w.number(0.0))))
         # after that many trials the guard is not smooth, and bisection is safer
