@@ -3,6 +3,8 @@
 
 Restitution, friction, position and velocity are random. Every motion is checked: it ends, it does not penetrate the
 ground by more than 1e-9, and it does not create energy. Motions that are refused are counted by their message.
+
+``--ensemble`` simulates the throws as members of ensembles, 4096 at a time, by ``da.simulate_ensemble``.
 """
 
 from __future__ import annotations
@@ -25,6 +27,9 @@ import dalembert as da
 PENETRATION, ENERGY = 1e-9, 1e-8
 """Largest penetration, and largest gain of energy between two outputs, relative to that of the start."""
 
+AT_ONCE = 4096
+"""Members of one ensemble."""
+
 LIMIT = 120
 """Seconds of CPU time after which a motion counts as one that hangs."""
 
@@ -45,12 +50,44 @@ def triangle(law: str = "poisson") -> da.System:
     return da.System.from_lagrangian(kinetic - 10 * y, (x, y, a), constraints=contacts)
 
 
-def throw(system: da.System, seed: int) -> da.Trajectory:
-    """Return the motion of a random start."""
+def start(seed: int) -> tuple[tuple[float, ...], Any, dict[str, float]]:
+    """Return a random start: coordinates, velocities and parameters."""
     draw = np.random.default_rng(seed)
     q0 = (0.0, draw.uniform(0.7, 1.2), draw.uniform(-np.pi, np.pi))
     numbers = {"mu": draw.uniform(0, 0.5), "e": draw.uniform(0, 0.5)}
-    return da.simulate(system, q0, 2 * draw.normal(size=3), TIMES, parameters=numbers, progress=False)
+    return q0, 2 * draw.normal(size=3), numbers
+
+
+def throw(system: da.System, seed: int) -> da.Trajectory:
+    """Return the motion of a random start."""
+    q0, qd0, numbers = start(seed)
+    return da.simulate(system, q0, qd0, TIMES, parameters=numbers, progress=False)
+
+
+def ensemble(first: int, count: int, seconds: float) -> int:
+    """Simulate throws as members of ensembles, and print what was found after each; return whether all are good."""
+    found, deepest, gained, handed_over, events, spent, cpu = Counter[str](), 0.0, -np.inf, 0, 0, 0.0, 0.0
+    for begin in range(first, first + count, AT_ONCE):
+        starts = [*map(start, range(begin, min(begin + AT_ONCE, first + count)))]
+        q0, qd0 = (np.array([own[i] for own in starts]) for i in (0, 1))
+        numbers = {name: np.array([own[2][name] for own in starts]) for name in ("mu", "e")}
+        begun, cpu_begun = time.time(), time.process_time()
+        many = da.simulate_ensemble(
+            SYSTEM, q0, qd0, TIMES, parameters=numbers, outputs=("violation", "energy"), progress=False
+        )
+        spent, cpu = spent + time.time() - begun, cpu + time.process_time() - cpu_begun
+        good = many["reason"].values == ""
+        energy = many["energy"].values[good]
+        deepest = max(deepest, -float(many["violation"].values[good].min()))
+        gained = max(gained, float((np.diff(energy, axis=1).max(axis=1) / (1 + np.abs(energy[:, 0]))).max()))
+        found.update(re.sub(r"[-+.0-9e]+", "#", str(reason))[:120] or "good" for reason in many["reason"].values)
+        handed_over, events = handed_over + many.attrs["handed_over"], events + int(many["event_count"].sum())
+        rate = {"wall_ms": round(1e3 * spent / found.total(), 2), "processor_ms": round(1e3 * cpu / found.total(), 2)}
+        checks = {"penetration": deepest, "energy_gain": gained, "handed_over": handed_over, "events": events}
+        print(json.dumps({"throws": found.total(), **rate, **checks, "reasons": dict(found)}), flush=True)
+        if spent > seconds:
+            break
+    return int(deepest > PENETRATION or gained > ENERGY)
 
 
 def fault(run: da.Trajectory) -> str:
@@ -93,7 +130,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--seconds", type=float, default=np.inf, help="time after which no further throws are begun")
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--ensemble", action="store_true", help="throws as members of ensembles")
     given = parser.parse_args()
+    if given.ensemble:
+        return ensemble(given.first, given.count, given.seconds)
     for seed in range(10):  # compiled once, before the processes are made
         outcome(given.first + seed)
     begun, found, events = time.time(), Counter[str](), 0

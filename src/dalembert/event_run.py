@@ -20,7 +20,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, refuse_distant_laws
 from dalembert.model.coefficients import refuse_negative_coefficients
-from dalembert.model.event import Event, event_problems
+from dalembert.model.event import Event, event_problems, further_parameters
 from dalembert.model.function_values import end_of_function_values, require_function_values
 from dalembert.model.input_values import parameter_values, state_values
 from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
@@ -42,12 +42,10 @@ def simulate_with_events(
     progress: bool | None,
 ) -> Trajectory:
     """Simulate a system with events, or with contacts that open and close; see ``da.simulate``."""
-    system, events = _checked(system, events, method, control)
+    system, events = checked_events(system, events, method, control)
     whole = active_system(system)
-    refuse_distant_laws(whole, _switched(system, events))
     q0, qd0 = (state_values(system.coordinate_names, x, name) for x, name in ((q0, "q0"), (qd0, "qd0")))
-    further = {name for event in events for name in event.parameters} - {*system.parameter_names}
-    names = (*system.parameter_names, *sorted(further))
+    names = (*system.parameter_names, *further_parameters(system, events))
     p = dict(zip(names, parameter_values(names, parameters), strict=True))
     refuse_negative_coefficients(whole, tuple(p[name] for name in whole.parameter_names))
     require_in_range(whole, times)
@@ -73,7 +71,7 @@ def simulate_with_events(
     return source.complete(found, asked, times, drift_notes(method.drift))
 
 
-def _checked(system: Any, events: Any, method: Method, control: Any) -> tuple[System, tuple[Event, ...]]:
+def checked_events(system: Any, events: Any, method: Method, control: Any) -> tuple[System, tuple[Event, ...]]:
     """Return the system and its events, or raise an error for what they do not go together with."""
     several = tuple(events) if isinstance(events, (tuple, list)) else (events,)
     if not isinstance(system, System):
@@ -96,6 +94,7 @@ def _checked(system: Any, events: Any, method: Method, control: Any) -> tuple[Sy
             "first integrals that are conserved must hold for the whole motion; events and impacts change them. Leave "
             "out `conserve`."
         )
+    refuse_distant_laws(active_system(system), _switched(system, several))
     return system, several
 
 

@@ -74,7 +74,6 @@ VERBS = {
     "classify": lambda: da.classify(BALL),
     "reduce": lambda: da.reduce(BALL),
     "linearize": lambda: da.linearize(BALL, (0, 0)),
-    "ensemble": lambda: da.simulate_ensemble(BALL, np.ones((2, 2)), (0, 0), [0, 1]),
     "flow": lambda: da.flow(BALL, [0, 1]),
     "page": lambda: da.page(BALL, (0, 1), (0, 0), [0, 1], "page.html"),
     "export_c": lambda: da.export_c(BALL, "ball.c"),

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.ensembles.dataset import dataset_of_members, dataset_of_summaries
+from dalembert.ensembles.dataset import dataset_of_members, dataset_of_summaries, with_events
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
+from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import Summary
 
@@ -53,6 +54,7 @@ class InMemory:
         self.done: set[int] = set()
         self._values: dict[int, dict[str, Any]] = {}
         self._reasons: dict[int, Any] = {}
+        self._events: dict[int, EventTable] = {}
 
     def put(self, number: int, result: BlockResult) -> None:
         """Add a block."""
@@ -61,6 +63,8 @@ class InMemory:
         self.totals.put(number, result.findings, result.summaries, reason)
         if self.study.keep != "summary":
             self._values[number], self._reasons[number] = result.values, result.reasons
+            if result.events is not None:
+                self._events[number] = result.events
         self.done.add(number)
 
     def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
@@ -74,7 +78,10 @@ class InMemory:
         parts = [self._values[number] for number in sorted(self._values)]
         values = {name: _joined([part[name] for part in parts]) for name in parts[0]}
         reasons = _joined([self._reasons[number] for number in sorted(self._reasons)])
-        return dataset_of_members(self.study, self.layout, values, reasons)
+        found = dataset_of_members(self.study, self.layout, values, reasons)
+        if not self._events:
+            return found
+        return with_events(found, self.layout, [self._events[number] for number in sorted(self._events)])
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
+from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.study import Study
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
@@ -33,6 +35,18 @@ def dataset_of_members(study: Study, layout: EnsembleLayout, values: dict[str, F
     }
     variables["reason"] = (layout.dims, reasons.reshape(layout.shape))
     return _with_used_labels(xr.Dataset(variables), labels_of(study, layout))
+
+
+def with_events(found: xr.Dataset, layout: EnsembleLayout, parts: Sequence[EventTable]) -> xr.Dataset:
+    """Return a dataset with the events of members, from the tables of all blocks."""
+    whole = EventTable.joined(parts)
+    variables = {f"event_{name}": getattr(whole, name) for name in ("time", "name", "kind")}
+    listed = {
+        name: ((*layout.dims, "event"), own.reshape(*layout.shape, own.shape[1])) for name, own in variables.items()
+    }
+    counted = {"event_count": whole.count, "end_time": whole.end}
+    listed |= {name: (layout.dims, own.reshape(layout.shape)) for name, own in counted.items()}
+    return found.assign(listed)
 
 
 def dataset_of_summaries(study: Study, summaries: dict[str, Summary], reason: str, failed: int) -> xr.Dataset:

@@ -20,6 +20,7 @@ from dalembert.ensembles.members import Members, columns_of, members_of
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
+from dalembert.model.active_system import starting_system
 from dalembert.model.input_values import as_numbers, state_values
 from dalembert.model.ordering import name_problems, unknown_names
 from dalembert.model.system import System
@@ -52,9 +53,19 @@ class Ensemble:
 
 
 def prepared_ensemble(
-    system: System, q0: Any, qd0: Any, times: Floats, parameters: Any, method: Method, control: Controller | None
+    system: System,
+    q0: Any,
+    qd0: Any,
+    times: Floats,
+    parameters: Any,
+    method: Method,
+    control: Controller | None,
+    further: tuple[str, ...] = (),
 ) -> Ensemble:
-    """Return the members described by a design or by arrays, for a system with its controller and first integrals."""
+    """Return the members described by a design or by arrays, for a system with its controller and first integrals.
+
+    ``further`` are names of parameters that only events have; they come after those of the system.
+    """
     if is_design(parameters):
         parameters = _as_dataset(parameters)
     if control is not None and is_design(parameters):
@@ -63,30 +74,45 @@ def prepared_ensemble(
         parameters = parameters.drop_vars([name for name in names if name not in used])
     elif control is not None:
         system, parameters = controlled_members(system, control, parameters)
-    members, layout, moved = laid_out(system, q0, qd0, parameters)
+    members, layout, moved = laid_out(system, q0, qd0, parameters, further)
     note, t0 = "", float(times[0])
     if moved:
-        members, note = consistent_starts(build(system), members, t0)
+        dynamics = build(starting_system(system))
+        own = members_with(members, (*system.parameter_names, *further), dynamics.parameters)
+        started, note = consistent_starts(dynamics, own, t0)
+        members = replace(members, y=started.y)
     if method.drift.integrals:
         system, p = conserved_members(system, method, t0, members.y, members.p)
         members = replace(members, p=p)
     return Ensemble(system, members, layout, note)
 
 
-def laid_out(system: System, q0: Any, qd0: Any, parameters: Any) -> tuple[Members, EnsembleLayout, bool]:
+def members_with(members: Members, names: Sequence[str], chosen: Sequence[str]) -> Members:
+    """Return the members with some of their parameters, whose names these are."""
+    if tuple(names) == tuple(chosen):
+        return members
+    return replace(members, p=members.p[[names.index(name) for name in chosen]])
+
+
+def laid_out(
+    system: System, q0: Any, qd0: Any, parameters: Any, further: tuple[str, ...] = ()
+) -> tuple[Members, EnsembleLayout, bool]:
     """Return the members of an ensemble, their layout, and whether a design varies their starts."""
+    names = (*system.parameter_names, *further)
     if is_design(parameters):
-        return _of_design(system, q0, qd0, parameters)
-    members = members_of(system.coordinate_names, system.parameter_names, q0, qd0, parameters)
-    columns = columns_of(system.parameter_names, {} if parameters is None else parameters, "parameters", "parameter")
-    swept = {name: column for name, column in zip(system.parameter_names, columns, strict=True) if column.ndim}
+        return _of_design(system, q0, qd0, parameters, names)
+    members = members_of(system.coordinate_names, names, q0, qd0, parameters)
+    columns = columns_of(names, {} if parameters is None else parameters, "parameters", "parameter")
+    swept = {name: column for name, column in zip(names, columns, strict=True) if column.ndim}
     return members, numbered(len(members), swept), False
 
 
-def _of_design(system: System, q0: Any, qd0: Any, design: xr.Dataset) -> tuple[Members, EnsembleLayout, bool]:
-    values, names = _values(system, design), system.coordinate_names
-    own = [name for name in values if name in system.parameter_names]
-    problems = name_problems(system.parameter_names, own, "parameters", "parameter")
+def _of_design(
+    system: System, q0: Any, qd0: Any, design: xr.Dataset, parameters: Sequence[str]
+) -> tuple[Members, EnsembleLayout, bool]:
+    values, names = _values(system, design, parameters), system.coordinate_names
+    own = [name for name in values if name in parameters]
+    problems = name_problems(parameters, own, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))
     sizes = {str(name): size for name, size in design.sizes.items()}
@@ -95,7 +121,7 @@ def _of_design(system: System, q0: Any, qd0: Any, design: xr.Dataset) -> tuple[M
     starts = dict(zip((*names, *(f"{name}'" for name in names)), states, strict=True))
     count = prod(sizes.values())
     y = _table([spread.get(name, number) for name, number in starts.items()], count)
-    p = _table([spread[name] for name in system.parameter_names], count)
+    p = _table([spread[name] for name in parameters], count)
     labels = {label_of(name): (tuple(map(label_of, value.dims)), value.values) for name, value in values.items()}
     labels |= {"member": (("member",), design["member"].values)} if "member" in sizes else {}
     layout = EnsembleLayout({label_of(name): size for name, size in sizes.items()}, labels)
@@ -112,10 +138,10 @@ def _as_dataset(given: Any) -> xr.Dataset:
     return design
 
 
-def _values(system: System, design: xr.Dataset) -> dict[str, Any]:
+def _values(system: System, design: xr.Dataset, parameters: Sequence[str]) -> dict[str, Any]:
     """Return the quantities of a design by name, in the order of the design."""
     names = system.coordinate_names
-    known = (*system.parameter_names, *names, *(f"{name}'" for name in names))
+    known = (*parameters, *names, *(f"{name}'" for name in names))
     found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if name != "member"}
     unknown = unknown_names(known, found, "parameters", "parameter")
     if unknown:

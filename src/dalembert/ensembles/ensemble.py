@@ -17,9 +17,13 @@ from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.store import Store, checked_store
 from dalembert.ensembles.study import Study, StudyRunner
 from dalembert.errors import InputError
+from dalembert.event_run import checked_events
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
+from dalembert.model.active_system import all_permanent
+from dalembert.model.event import Event, further_parameters
 from dalembert.model.input_values import time_values
+from dalembert.model.ordering import quoted
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.settings import method_of
@@ -46,6 +50,7 @@ def simulate_ensemble(
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
     device: Literal["cpu", "gpu"] = "cpu",
     control: Controller | None = None,
+    events: Any = (),
     store: str | Path | None = None,
     client: Any = None,
     progress: bool | None = None,
@@ -54,8 +59,9 @@ def simulate_ensemble(
 
     Each ensemble member takes its own adaptive steps and is projected onto the constraints after each step, as by
     ``da.simulate``. A member that fails is marked with the reason and does not affect the others. Members whose
-    contacts under dry friction stick and slip along lines go from transition to transition in compiled code; in a
-    plane, with fixed steps or on a GPU, a member whose contact comes to rest is simulated separately.
+    contacts under dry friction stick and slip along lines go from transition to transition in compiled code, and so do
+    those with events, or with contacts that open and close; with friction in a plane, with fixed steps or on a GPU, a
+    member whose contact comes to rest is simulated separately.
 
     There is no ``solver`` and no ``formulation`` to choose: ensembles use the default ones of ``da.simulate``, that is
     the Dormand–Prince method of order 8 for adaptive steps, and the Runge–Kutta method of order 4 for fixed steps.
@@ -78,6 +84,7 @@ def simulate_ensemble(
     device        "gpu": one thread for each member on an NVIDIA GPU, with the same compiled code and therefore the same
                   results
     control       a continuous ``da.controller`` that drives the actuators of all members
+    events        ``da.Event`` objects, which are located in the motion of every member and may end or change it
     store         the path of a Zarr store, ending in .zarr, to which results are written in blocks of members; a call
                   that was interrupted continues with the blocks that are missing
     client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks
@@ -88,6 +95,10 @@ def simulate_ensemble(
     Dataset       the outputs by member, time and coordinate, NaN where a member failed, and ``reason`` by member,
                   empty where it did not; or ``mean_q``, ``variance_q``, ``quantile_q`` and so on, and ``failed``, how
                   many. Instead of ``member``, a grid has one dimension for each quantity that varies.
+                  With events, or with contacts that open and close, also ``event_time``, ``event_name`` and
+                  ``event_kind`` by member and event, filled up with NaN and empty texts, ``event_count`` and
+                  ``end_time`` by member, except in a summary; outputs are NaN after an event that stops a member, and
+                  with "end" they are those at the event.
                   With servos or a controller also ``input(name)`` of each actuator and ``error(name)`` of each servo,
                   by member and time, except in a summary.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
@@ -99,7 +110,9 @@ def simulate_ensemble(
     Raises
     ------
     InputError    missing or unknown names, wrong shapes, arrays of different lengths, no array of members; with
-                  "gpu", no GPU, or a system that cannot be compiled
+                  "gpu", no GPU, a system that cannot be compiled, or one with events or contacts; with "summary",
+                  events that stop members
+    ModelError    events that do not belong to the system
 
     Examples
     --------
@@ -123,7 +136,12 @@ def simulate_ensemble(
     require_in_range(system, times)
     method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     choice = output_choice(system, outputs)
-    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control)
+    further: tuple[str, ...] = ()
+    if events not in ((), []) or not all_permanent(system):
+        system, events = checked_events(system, events, method, control)
+        _refuse_for_events(system, events, keep, device)
+        further = further_parameters(system, events)
+    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
     study = Study(
         ensemble.system,
         method,
@@ -135,8 +153,24 @@ def simulate_ensemble(
         control,
         ensemble.reference,
         len(ensemble.members),
+        events=tuple(events),
     )
     return _results(study, ensemble, target, client, progress, device)
+
+
+def _refuse_for_events(system: System, events: Sequence[Event], keep: str, device: str) -> None:
+    """Raise an error for what events, and contacts that open and close, do not go together with in an ensemble."""
+    if device == "gpu":
+        raise InputError(
+            'members with events, or with contacts that open and close, must run on a CPU; got `device="gpu"`. Use '
+            '`device="cpu"`.'
+        )
+    stopping = [str(event.name) for event in events if event.stop]
+    if keep == "summary" and stopping:
+        raise InputError(
+            f'`keep="summary"` needs motions that last until the end; {quoted(stopping)} stops them earlier. Use '
+            f'`keep="times"` or `keep="end"`.'
+        )
 
 
 def _results(study: Study, ensemble: Ensemble, target: Path | None, client: Any, progress: Any, device: str) -> Any:

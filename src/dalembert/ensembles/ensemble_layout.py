@@ -13,7 +13,10 @@ import numpy as np
 
 from dalembert.array_types import Floats
 
-RESERVED = ("time", "coordinate", "constraint", "quantile", "q", "qd", "reason")
+EVENT_VARIABLES = ("event", "event_count", "event_time", "event_name", "event_kind", "end_time")
+"""Names in the dataset of an ensemble that describe the events of members."""
+
+RESERVED = ("time", "coordinate", "constraint", "quantile", "q", "qd", "reason", *EVENT_VARIABLES)
 """Names in the dataset of an ensemble that a swept quantity cannot have."""
 
 

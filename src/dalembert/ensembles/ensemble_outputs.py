@@ -14,6 +14,7 @@ from dalembert.array_types import Floats
 from dalembert.ensembles.ensemble_layout import RESERVED
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
+from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
@@ -124,15 +125,24 @@ class _States:
 class EnsembleOutputs:
     """Evaluates the outputs of members at their states, by machine code for all of them if possible.
 
-    reference    a member with finite numbers, which selects independent constraint rows
+    reference     a member with finite numbers, which selects independent constraint rows
+    parameters    the names of the parameters of members
     """
 
-    def __init__(self, system: System, dynamics: Dynamics, method: Method, choice: OutputChoice, reference: Members):
+    def __init__(
+        self,
+        system: System,
+        dynamics: Dynamics,
+        method: Method,
+        choice: OutputChoice,
+        reference: Members,
+        parameters: tuple[str, ...],
+    ):
         self.system, self.dynamics, self.method, self.choice = system, dynamics, method, choice
-        self.reference = reference
+        self.reference, self.parameters = reference, parameters
 
     def __call__(
-        self, members: Members, times: Floats, y: Floats, phases: OutputPhases | None = None
+        self, members: Members, times: Floats, y: Floats, phases: OutputPhases | SwitchedPhases | None = None
     ) -> dict[str, Floats]:
         """Return the outputs (N, T, …) by name, from states y (N, T, 2n); NaN where states are.
 
@@ -150,7 +160,9 @@ class EnsembleOutputs:
             found.append(self._evaluated(members.subset(own), times, y[own], phases_of_part))
         return {name: np.concatenate([part[name] for part in found]) for name in found[0]}
 
-    def _evaluated(self, members: Members, times: Floats, y: Floats, phases: OutputPhases | None) -> dict[str, Floats]:
+    def _evaluated(
+        self, members: Members, times: Floats, y: Floats, phases: OutputPhases | SwitchedPhases | None
+    ) -> dict[str, Floats]:
         N, T = y.shape[:2]
         states, t, p = y.reshape(N * T, -1), np.tile(times, N), np.repeat(members.p.T, T, axis=0)
         finite = np.isfinite(states).all(axis=1)
@@ -163,7 +175,9 @@ class EnsembleOutputs:
             found |= {name: np.full((N * T, *shape), np.nan) for name, shape in missing.items() if name not in found}
         empty = {"acceleration": n, "ideal_force": n, "multipliers": m, "reactions": m}
         fields = {name: found.get(name, np.zeros((N * T, size))) for name, size in empty.items()}
-        named = dict(zip(self.dynamics.parameters, p.T, strict=True))
+        if isinstance(phases, SwitchedPhases):
+            p = phases.p.reshape(N * T, -1)  # events may have changed them
+        named = dict(zip(self.parameters, p.T, strict=True))
         view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
         kept = {name: found[name] for name in self.choice.names}
         for name, expression in self.choice.expressions.items():

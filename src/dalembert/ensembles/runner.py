@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
 from dalembert.ensembles.jump_notes import notes_on_jumps
+from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.native_members import NativeMembers, NativeStates
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_rounds import StickSlipRounds, supports_rounds
+from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import with_tolerances
@@ -51,14 +53,16 @@ class EnsembleStates(NamedTuple):
     """States (N, T, 2n) of members, NaN from the time of a failure, and reasons of failure (N,), empty if none.
 
     ``failed`` (N,) says which members have a reason, ``exact`` (N,) which starts are known to satisfy the constraints
-    up to rounding; ``phases`` are those of the outputs under dry friction, if they are needed for forces.
+    up to rounding; ``phases`` are those of the outputs under dry friction or with contacts, if they are needed for
+    forces; ``events`` are those of members.
     """
 
     y: Floats
     reasons: NDArray[np.str_]
     failed: NDArray[np.bool_]
     exact: NDArray[np.bool_]
-    phases: OutputPhases | None = None
+    phases: OutputPhases | SwitchedPhases | None = None
+    events: EventTable | None = None
 
 
 class EnsembleRunner:
@@ -224,9 +228,9 @@ class EnsembleRunner:
             known = np.searchsorted(reached.t, times[times <= reached.t[-1]])
             states[: len(known)] = np.concatenate([reached.q, reached.qd], axis=1)[known]
             states[-1] = np.nan  # even if reached: the failure is at this time
-            return states, _for_ensemble_member(str(end))
+            return states, for_ensemble_member(str(end))
         except DalembertError as error:
-            return states, _for_ensemble_member(str(error))
+            return states, for_ensemble_member(str(error))
         self._last_run = done
         return np.concatenate([done.q, done.qd], axis=1), ""
 
@@ -241,7 +245,7 @@ class EnsembleRunner:
         return StickSlipSimulation(self.system, self.contacts, method, numbers).run(q, qd, times, **start)
 
 
-def _for_ensemble_member(message: str) -> str:
+def for_ensemble_member(message: str) -> str:
     """Return a message of a single run without arguments and objects that an ensemble does not have."""
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")

@@ -7,16 +7,11 @@ of them are then decided together.
 
 from __future__ import annotations
 
-import os
-import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
-from dalembert.ensembles.modes_of_many import ModeOfMany
+from dalembert.ensembles.phase_integration import PhaseIntegration
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups, usual_scales
 from dalembert.integration.integrate import LEAST_SEGMENT
@@ -25,14 +20,11 @@ from dalembert.integration.native_steps import in_machine_code, native_of
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.system import System
-from dalembert.native.guarded_batch import GuardedBatch, PhaseStarts
+from dalembert.native.guarded_batch import PhaseStarts
 from dalembert.native.guarded_members import FIRED
 from dalembert.native.step_control import SHORTEST_SPAN
 from dalembert.native.stepper import FINISHED
 from dalembert.stick_slip.simulation import MAX_SEGMENTS, MAX_STALLED_SEGMENTS, MIN_CHECKS, STALLED_SPAN
-
-LEAST_MEMBERS = 16
-"""Members below which a group is not divided among threads."""
 
 
 def supports_rounds(system: System, contacts: tuple[Contact, ...], method: Method) -> bool:
@@ -61,9 +53,15 @@ class StickSlipRounds:
     ):
         self.with_phases = with_phases
         self.system, self.contacts, self.method, self.every = system, contacts, method, every
-        self.threads = threads or os.cpu_count() or 1
-        self.transitions = Transitions(system, contacts, method)
-        self.seconds = 0.0  # in compiled code
+        self.transitions, self.integrate = (
+            Transitions(system, contacts, method),
+            PhaseIntegration(method.max_steps, threads),
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in compiled code."""
+        return self.integrate.seconds
 
     def __call__(
         self, y: Floats, p: Floats, times: Floats, max_step: float
@@ -73,7 +71,7 @@ class StickSlipRounds:
         The other results tell which members were completed and which starts satisfy the constraints up to rounding.
         """
         run = _Rounds(self, np.ascontiguousarray(y.T), p, times, max_step)
-        with ThreadPoolExecutor(self.threads) as self._pool:
+        with self.integrate.pool():
             run.simulate()
         return run.out, run.done, run.exact, run.phases
 
@@ -81,44 +79,6 @@ class StickSlipRounds:
         """Return the phases of outputs, none of which is known yet."""
         shape = members, outputs, len(self.contacts)
         return OutputPhases(self.transitions, np.zeros(shape[:2], bool), np.zeros(shape, bool), np.zeros(shape))
-
-    def integrate(self, mode: ModeOfMany, starts: PhaseStarts, out: Floats, times: Floats, settings: Floats) -> Floats:
-        """Integrate members of one mode to the ends of their phases in several threads; return the endings."""
-        integrator, began = mode.integrator, time.perf_counter()  # compiled before the clock and the threads begin
-        endings = self._endings(integrator, starts, out, times, settings)
-        self.seconds += time.perf_counter() - began
-        return endings
-
-    def _endings(
-        self, integrator: GuardedBatch, starts: PhaseStarts, out: Floats, times: Floats, settings: Floats
-    ) -> Floats:
-        count, room, stop = len(starts.t), np.array([float(self.method.max_steps)]), np.zeros(1)
-        # more parts than threads, because members take different times
-        parts = max(min(4 * self.threads, count // LEAST_MEMBERS), 1)
-        cuts = np.linspace(0, count, parts + 1).astype(int)
-        given = [(_part(starts, slice(i, j)), times, out, settings, room, stop) for i, j in pairwise(cuts)]
-        if parts == 1:
-            return integrator(*given[0])
-        found = [self._pool.submit(integrator, *one) for one in given]
-        try:
-            return np.concatenate([one.result() for one in found])
-        except BaseException:  # including Ctrl-C: the pool waits for its threads, which must stop soon
-            stop[0] = 1.0
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _part(starts: PhaseStarts, own: slice) -> PhaseStarts:
-    """Return some of the members; their arrays are views, in which the integrator stores its results."""
-    return PhaseStarts(
-        starts.y[own],
-        starts.t[own],
-        starts.p[:, own],
-        starts.tolerances[own],
-        starts.first[own],
-        starts.rows[own],
-        starts.steps[own],
-    )
 
 
 class _Rounds:

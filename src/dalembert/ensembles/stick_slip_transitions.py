@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -61,10 +62,21 @@ class MemberPhases:
 
 
 class Transitions:
-    """Decides transitions of members of one system."""
+    """Decides transitions of members of one system.
 
-    def __init__(self, system: System, contacts: tuple[Contact, ...], method: Method):
+    functions, further    guards beside those of friction: see ``ModeOfMany``
+    """
+
+    def __init__(
+        self,
+        system: System,
+        contacts: tuple[Contact, ...],
+        method: Method,
+        functions: tuple[tuple[Any, Any, Any], ...] = (),
+        further: tuple[str, ...] = (),
+    ):
         self.system, self.contacts, self.method = system, contacts, method
+        self._functions = functions, further
         self._modes: dict[tuple[bool, ...], ModeOfMany] = {}
 
     def mode(self, sticking: Flags, example: MemberPhases) -> ModeOfMany:
@@ -73,11 +85,12 @@ class Transitions:
         if key not in self._modes:
             held = tuple(c for c, own in zip(self.contacts, key, strict=True) if own)
             reference = example.y[0], float(example.t[0]), example.p[:, 0], example.directions[0]
-            self._modes[key] = ModeOfMany(cached_mode(self.system, self.contacts, held), self.method, reference)
+            mode = cached_mode(self.system, self.contacts, held)
+            self._modes[key] = ModeOfMany(mode, self.method, reference, *self._functions)
         return self._modes[key]
 
-    def first(self, members: MemberPhases, scales: Floats) -> None:
-        """Choose the first phases of members, whose velocities have scales (N, n)."""
+    def first(self, members: MemberPhases, scales: Floats, still: Flags | None = None) -> None:
+        """Choose the first phases of members, whose velocities have scales (N, n); ``still`` are others at rest."""
         velocities = self._velocities(members)
         resting = self._at_rest(members, velocities)
         ahead = np.zeros_like(velocities)
@@ -86,21 +99,30 @@ class Transitions:
             moved = members.y.copy()
             moved[:, n + i] += np.minimum(scales[:, i], 1.0)
             ahead += np.abs(self._velocities(members, moved) - velocities)
-        holds = self._values(members, [c.mu_static for c in self.contacts]) > 0
+        holds = self.static_coefficients(members) > 0
         resting |= holds & (np.abs(velocities) <= RESTING * ahead)
+        if still is not None:
+            resting |= still
         members.odd |= self._wrong_coefficients(members)
         self._choose(members, resting, velocities, np.zeros_like(resting))
+
+    def static_coefficients(self, members: MemberPhases) -> Floats:
+        """Return the static coefficients (N, contacts)."""
+        return self._values(members, [c.mu_static for c in self.contacts])
 
     def _wrong_coefficients(self, members: MemberPhases) -> Flags:
         """Return which members have a static coefficient less than the kinetic one, or a negative one."""
         laws = [self.system.laws[c.number].law for c in self.contacts]
         moving = self._values(members, [law.friction_coefficient(sp.S.Zero) for law in laws])
-        at_rest = self._values(members, [c.mu_static for c in self.contacts])
+        at_rest = self.static_coefficients(members)
         good = (at_rest >= moving * (1 - LOAD_ROUNDING)) & (moving >= 0)
         return np.asarray(~good.all(axis=1))
 
-    def following(self, members: MemberPhases) -> None:
-        """Choose the next phases of members whose guards have ended the last ones."""
+    def following(self, members: MemberPhases, *, retry: bool = False) -> None:
+        """Choose the next phases of members whose guards have ended the last ones.
+
+        With ``retry``, members go on in their phases if rounding hides the guard that has ended them.
+        """
         velocities = self._velocities(members)
         along = velocities * members.directions
         stopped, released = ~members.sticking & (along <= 0), np.zeros_like(members.sticking)
@@ -117,7 +139,8 @@ class Transitions:
                     released[own, k] = force - (1 + LOAD_ROUNDING) * limit > 0
                     distance[own, k] = np.abs(limit - force) / np.maximum(limit + force, TINY)
             members.odd[own] |= ~valid
-        self._least_distance(members, stopped, released, distance)
+        if not retry:
+            self._least_distance(members, stopped, released, distance)
         resting = members.sticking | stopped | self._at_rest(members, velocities)
         self._choose(members, resting, velocities, released)
 
@@ -138,11 +161,13 @@ class Transitions:
                 members.odd[own] = True
             elif mode.mode.sticking:
                 A, residual = mode.rows_and_residuals(part.y, part.t, part.p, part.directions)
-                # dependent rows: constraints prescribe the motion of a contact, or contacts share their load
+                # dependent rows: constraints prescribe the motion of a contact, or contacts share their load otherwise
                 with np.errstate(all="ignore"):
                     finite = np.asarray(np.isfinite(A).all(axis=(1, 2)))
-                    full = rank(unit_rows(np.where(finite[:, None, None], A, 0.0))[0], SOLVED_RANK_TOLERANCE)
-                members.odd[own] |= (full < A.shape[1]) | ~finite
+                    used = np.where(finite[:, None, None], A, 0.0)[:, mode.rows]
+                    full = rank(unit_rows(used)[0], SOLVED_RANK_TOLERANCE)
+                members.odd[own] |= (full < len(mode.rows)) | ~finite
+                members.odd[own] |= ~mode.shares_loads_as(part.y, part.t, part.p)
                 members.y[own] = self._without_residual_slip(part, A, residual)
         undecided = ~members.odd
         while undecided.any():

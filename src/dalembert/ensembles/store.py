@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.ensembles.collection import Totals, first_reason
-from dalembert.ensembles.dataset import dataset_of_summaries, labels_of
+from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
+from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import StartFindings
 from dalembert.ensembles.study import BlockResult, Findings, Study
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 PROGRESS, JOURNAL = ".progress", "journal.jsonl"
 """Suffix of the folder of an unfinished study after the name of its store, and the journal in this folder."""
+
+EVENTS = "events{}.npz"
+"""The file in this folder with the events of a block."""
 
 TEXT_FORMAT = 2
 """The format of Zarr: names of coordinates are text, for which format 3 has no stable specification yet."""
@@ -52,6 +56,7 @@ def fingerprint(study: Study, members: Members, size: int) -> str:
     texts = [graph.shown(expression) for expression in study.system.expressions()]
     texts += [*study.system.coordinate_names, *study.system.parameter_names, *study.system.constraint_names]
     texts += [repr(part) for part in (study.method, study.keep, study.outputs, study.quantiles, study.control, size)]
+    texts += [repr(event) for event in study.events]
     found = hashlib.sha256("\n".join(texts).encode())
     for array in (study.times, members.y, members.p):
         found.update(np.ascontiguousarray(array).tobytes())
@@ -115,6 +120,8 @@ class Store:
             self._save_summaries(number, result.summaries)
         else:
             self._write(number, result.values)
+        if result.events is not None:
+            np.savez(self._folder / EVENTS.format(number), **asdict(result.events))
         texts = {str(member): text for member, text in reasons.items()}
         self._note({"block": number, "findings": _plain(result.findings), "reasons": texts})
         self._count(number, result.findings, result.summaries, reasons)
@@ -175,13 +182,21 @@ class Store:
         if self.study.keep == "summary":
             totals = self.totals
             return dataset_of_summaries(self.study, totals.summaries, totals.first_reason, totals.findings.failed)
-        return xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels_of(self.study, self.layout))
+        found = xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels_of(self.study, self.layout))
+        files = [self._folder / EVENTS.format(number) for number in range(len(self.blocks))]
+        tables = [_events(file) for file in files if file.is_file()]
+        return with_events(found, self.layout, tables) if tables else found
 
     def _all_reasons(self) -> Any:
         reasons = np.full(self.study.total, "", object)
         for member, text in self._reasons.items():
             reasons[member] = text
         return reasons.astype(str).reshape(self.layout.shape)
+
+
+def _events(path: Path) -> EventTable:
+    with np.load(path, allow_pickle=False) as data:
+        return EventTable(**data)
 
 
 def _stored_mark(path: Path) -> Any:

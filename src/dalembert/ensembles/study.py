@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 from dalembert.analysis.conservation import refuse_changing_members
 from dalembert.array_types import Floats
 from dalembert.control.controller import Controller
+from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
 from dalembert.ensembles.jump_notes import note_of_all
+from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.summary import Summary
+from dalembert.ensembles.switching_runner import SwitchingRunner
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
+from dalembert.model.active_system import active_system, all_permanent, starting_system
+from dalembert.model.event import Event, further_parameters
 from dalembert.model.system import System
 from dalembert.names import listed
 
@@ -35,6 +40,7 @@ class Study:
                  how the members are divided
     total        the number of members
     threads      the number of threads for a block; None for all cores
+    events       that are located in the motion of every member
     """
 
     system: System
@@ -48,6 +54,17 @@ class Study:
     reference: Members
     total: int
     threads: int | None = None
+    events: tuple[Event, ...] = ()
+
+    @property
+    def switches(self) -> bool:
+        """Whether the motion has events, or contacts that open and close."""
+        return bool(self.events) or not all_permanent(self.system)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of the parameters of members: those of the system, then those that only events have."""
+        return (*self.system.parameter_names, *further_parameters(self.system, self.events))
 
     @property
     def kept_times(self) -> Floats:
@@ -86,35 +103,40 @@ class BlockResult(NamedTuple):
     values       outputs (N, T, …) by name; none for a summary
     summaries    summaries by name; none otherwise
     reasons      (N,), empty where a member did not fail
+    events       the events of members, if there can be any
     """
 
     values: dict[str, Floats]
     summaries: dict[str, Summary]
     reasons: NDArray[np.str_]
     findings: Findings
+    events: EventTable | None = None
 
 
 class StudyRunner:
     """Simulates blocks of members of a study."""
 
     def __init__(self, study: Study):
-        self.study, self.dynamics = study, build(study.system)
-        system, method, times = study.system, study.method, study.times
-        self.runner = EnsembleRunner(
-            system,
-            method,
-            times,
-            every=study.keep != "end",
-            on_gpu=study.on_gpu,
-            reference=study.reference,
-            threads=study.threads,
-            forces=study.outputs.needs_forces,
-        )
+        whole = active_system(study.system) if study.switches else study.system
+        self.study, self.dynamics, self.start = study, build(whole), build(starting_system(study.system))
+        method, times = study.method, study.times
+        self.runner = self._runner()
         # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
-        self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if self.runner.contacts else study.total)
-        self.starts = ProjectedStarts(self.dynamics, method, float(times[0]))
-        self.control = EnsembleControl(system, study.control, times)
-        self.outputs = EnsembleOutputs(system, self.dynamics, method, study.outputs, study.reference)
+        single = self.runner.contacts or study.switches
+        self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if single else study.total)
+        self.starts = ProjectedStarts(self.start, method, float(times[0]))
+        self.control = EnsembleControl(whole, study.control, times)
+        names = study.parameter_names if study.switches else self.dynamics.parameters
+        self.outputs = EnsembleOutputs(study.system, self.dynamics, method, study.outputs, study.reference, names)
+
+    def _runner(self) -> EnsembleRunner | SwitchingRunner:
+        study = self.study
+        given: dict[str, Any] = {"every": study.keep != "end", "threads": study.threads}
+        given["forces"] = study.outputs.needs_forces
+        if study.switches:
+            return SwitchingRunner(study.system, study.events, study.method, study.times, **given)
+        given |= {"on_gpu": study.on_gpu, "reference": study.reference}
+        return EnsembleRunner(study.system, study.method, study.times, **given)
 
     def prepare(self) -> None:
         """Compile what blocks need, unless it has been compiled before."""
@@ -123,7 +145,7 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds = self.study, self.runner.seconds
-        y, reasons, failed, exact, phases = self.runner(members)
+        y, reasons, failed, exact, phases, events = self.runner(members)
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
             refuse_changing_members(self.dynamics, study.times[-after.shape[1] :], after, members.p, first)
@@ -132,15 +154,21 @@ class StudyRunner:
             self.runner.seconds - seconds,
             [first + k for k in self.runner.handed_over],
             int(failed.sum()),
-            self.starts.examine(members, failed | exact),
+            self.starts.examine(self._at_start(members), failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
             {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
         )
         values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":
-            return BlockResult(values | inputs, {}, reasons, findings)
+            return BlockResult(values | inputs, {}, reasons, findings, events)
         return BlockResult({}, self._summaries(first, values, failed), reasons, findings)
+
+    def _at_start(self, members: Members) -> Members:
+        """Return the members with the parameters of the equations at the start."""
+        if not self.study.switches:
+            return members
+        return members_with(members, self.study.parameter_names, self.start.parameters)
 
     def _summaries(self, first: int, values: dict[str, Floats], failed: Any) -> dict[str, Summary]:
         # a failed member has no states after its failure, which would bias the later means

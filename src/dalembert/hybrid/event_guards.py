@@ -123,17 +123,17 @@ def _side(expression: sp.Expr, choice: Choice, t: float, span: float, *, at_zero
 def _is_beyond_zero(expression: sp.Expr, choice: Choice, t: float, span: float) -> bool:
     """Return whether an expression that has just changed its sign is far from zero: it jumped, or the state did."""
     here = abs(float(_values_ahead(expression, choice, t, 0.0)[0]))
-    terms = float(_values_ahead(_sum_of_terms(expression), choice, t, 0.0)[0])
+    terms = float(_values_ahead(sum_of_terms(expression), choice, t, 0.0)[0])
     if not here > TERM_ROUNDING * terms:
         return False
     values = _values_ahead(expression, choice, t, LATER_STEPS[-1] * span)
     return here > float(np.abs(np.diff(values)).max())
 
 
-def _sum_of_terms(expression: sp.Expr) -> sp.Expr:
+def sum_of_terms(expression: sp.Expr) -> sp.Expr:
     """Return the sum of the absolute values of all terms of an expression, to which its rounding is in proportion."""
     if isinstance(expression, (sp.Add, sp.Mul)):
-        return expression.func(*map(_sum_of_terms, expression.args))
+        return expression.func(*map(sum_of_terms, expression.args))
     return sp.Abs(expression)
 
 

@@ -177,7 +177,7 @@ class _Parts:
         rest: Collection[str],
     ) -> _Parts:
         names = [name for name in model.system.constraint_names if name in active or name in touching]
-        _refuse_laws(model.whole, tuple(names))
+        refuse_laws(model.whole, tuple(names))
         members = [name for name in names if name in model.one_sided or name in model.friction]
         equations = [model.row(name) for name in names if name not in members]
         # the inverse itself: its entries are the mobilities that the laws of impact are stated with
@@ -215,14 +215,14 @@ def _slip(
     # friction is linear in the reaction, so that its value at one unit of normal force is the coefficient
     unit = np.zeros(len(whole.constraints))
     unit[model.row(name)] = 1.0
-    values = expression_values(whole, _slip_expressions(whole, contact))(t, y, model.p, unit)
+    values = expression_values(whole, slip_expressions(whole, contact))(t, y, model.p, unit)
     slip, rows = values[:count], values[count + 1 :].reshape(count, -1)
     along = _line_of_slip(name, slip, rows, mobility, normals)
     return along @ rows, float(along @ slip), float(values[count])
 
 
 @lru_cache(maxsize=256)
-def _slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
+def slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
     """Return the slip of a contact, its friction per unit of normal force, and the gradients of its slip."""
     if graph.atoms(contact.normal_size, multiplier) - {multiplier(contact.name)}:
         raise InputError(
@@ -254,7 +254,7 @@ def _line_of_slip(name: str, slip: Floats, rows: Floats, mobility: Floats, norma
 
 
 @lru_cache(maxsize=256)
-def _refuse_laws(whole: System, names: tuple[str, ...]) -> None:
+def refuse_laws(whole: System, names: tuple[str, ...]) -> None:
     """Raise an error if a law that depends on reactions, and is not dry friction, has no meaning for impulses."""
     rough = {contact.number for contact in contacts(whole)}
     for number, placed in enumerate(whole.laws):

@@ -225,15 +225,13 @@ def _friction_rate(mu: float, w: float, W: Floats) -> float:
 
 
 def response(A: Floats, inverse: Floats) -> Floats:
-    """Return the matrix (n, m) from changes of A q̇ to the smallest changes of q̇ in the mass metric, for M⁻¹.
+    """Return the matrix (…, n, m) from changes of A q̇ to the smallest changes of q̇ in the mass metric, for M⁻¹.
 
     Rows are scaled to one length, since the rank is not to depend on their units.
     """
-    S = A @ inverse @ A.T
-    lengths = np.sqrt(np.diag(S))
+    transposed = np.swapaxes(A, -2, -1)
+    S = A @ inverse @ transposed
+    lengths = np.sqrt(np.diagonal(S, axis1=-2, axis2=-1))
     unit = np.where(lengths > 0, lengths, 1.0)
-    return (
-        inverse
-        @ A.T
-        @ (np.linalg.pinv(S / np.outer(unit, unit), RANK_TOLERANCE, hermitian=True) / np.outer(unit, unit))
-    )
+    units = unit[..., :, None] * unit[..., None, :]
+    return inverse @ transposed @ (np.linalg.pinv(S / units, RANK_TOLERANCE, hermitian=True) / units)

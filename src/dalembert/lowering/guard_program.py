@@ -24,25 +24,29 @@ class PhaseGuards:
     held        for each sticking contact the numbers of the constraints that hold it, and its static limit
     rounding    relative rounding error that is allowed for when a force is compared with this limit
     further     names of parameters that only guards have; they come after those of the active system
+    functions   further guards, sign · expression + offset: the expression, and the parameters for sign and offset
     """
 
     sliding: tuple[tuple[Any, Any], ...]
     held: tuple[tuple[tuple[int, ...], Any], ...]
     rounding: float
     further: tuple[str, ...] = ()
+    functions: tuple[tuple[Any, Any, Any], ...] = ()
 
     @property
     def rules(self) -> tuple[tuple[bool, ...], tuple[float, ...]]:
         """For each guard whether the phase ends where it is zero, and its scale: see ``GuardedPrograms``.
 
-        A contact that stops has no direction any more, so that it ends at zero; a friction force may be at its limit.
+        A contact that stops has no direction any more, so that it ends at zero; a friction force may be at its limit,
+        and a gap that has just opened is zero.
         """
-        moving, at_rest = len(self.sliding), len(self.held)
-        return (True,) * moving + (False,) * at_rest, (0.0,) * moving + (1.0,) * at_rest
+        moving, at_rest, others = len(self.sliding), len(self.held), len(self.functions)
+        ends = (True,) * moving + (False,) * (at_rest + others)
+        return ends, (0.0,) * moving + (1.0,) * at_rest + (0.0,) * others
 
 
 def guard_program(programs: Programs, guards: PhaseGuards) -> Program:
-    """Record the sliding velocities along their directions, and the distances of friction forces from their limits.
+    """Record sliding velocities along their directions, distances of friction forces from their limits, and functions.
 
     These distances are relative to the sum of force and limit, which is positive unless both vanish.
     """
@@ -53,6 +57,8 @@ def guard_program(programs: Programs, guards: PhaseGuards) -> Program:
     for numbers, limit in guards.held:
         force = length_of(recorded.tape, [reactions[k] for k in numbers])
         found.append(friction_margin(recorded.tape, force, value(limit), guards.rounding))
+    for expression, sign, offset in guards.functions:
+        found.append(sl.add(sl.mul(value(sign), value(expression)), value(offset)))
     return Program(recorded.tape, found)
 
 

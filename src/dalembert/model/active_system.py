@@ -37,6 +37,13 @@ def permanent_system(system: System) -> System:
     return active_system(system, frozenset(str(c.name) for c in system.constraints if c.is_permanent))
 
 
+def starting_system(system: System) -> System:
+    """Return the system with the equations that hold at the start only."""
+    if all_permanent(system):
+        return system
+    return active_system(system, frozenset(str(c.name) for c in system.constraints if c.active and not c.one_sided))
+
+
 def _as_equation(constraint: Constraint) -> Constraint:
     if constraint.is_permanent:
         return constraint

@@ -127,6 +127,11 @@ class Event:
         return {symbol.name for symbol in free_parameters((self.expression, *values))}
 
 
+def further_parameters(system: Any, events: Sequence[Event]) -> tuple[str, ...]:
+    """Return the names of the parameters that only events of a system have."""
+    return tuple(sorted({name for event in events for name in event.parameters} - {*system.parameter_names}))
+
+
 def event_problems(events: Sequence[Any], system: Any) -> list[str]:
     """Return the problems of events of a system as sentences."""
     problems: list[str] = []

@@ -26,6 +26,9 @@ does not resolve the load."""
 TIME_RESOLUTION = 4e-16
 """Length, relative to time, at which the bracket of a zero is no longer divided: two units in the last place."""
 
+FRESH = 1e-8
+"""Value of a guard at the beginning of a bracket, relative to that at its end, below which the bracket is halved."""
+
 MAX_INTERPOLATIONS = 30
 """Number of trials by interpolation, after which the bracket is halved each time."""
 
@@ -155,7 +158,8 @@ class GuardChecks:
         """Return the least guard, relative to the scale of each."""
         w, b = self.w, self.w.b
         shares = [b.fdiv(load(b, values, k), load(b, self.peaks, k)) for k in range(self.count)]
-        return reduce(lambda x, y: w.intrinsic("minnum", x, y), shares)
+        # without guards, as after the release of the only constraint, nothing ends a phase
+        return reduce(lambda x, y: w.intrinsic("minnum", x, y), shares or [w.number(1.0)])
 
     def begin_locating(self, ended: Any, low: Any, high: Any, values: Any, then: Any, begin: Any) -> tuple[Any, Any]:
         """Begin to locate a zero between the last check, at ``low``, and a check at ``high``; see ``narrow``."""
@@ -205,7 +209,10 @@ class GuardChecks:
         # at least half of the resolution away from both ends, so that the bracket closes from both sides
         between = w.intrinsic("minnum", self._larger(between, b.fadd(low, half)), b.fsub(high, half))
         usable = b.and_(b.fcmp_ordered(">", between, low), b.fcmp_ordered("<", between, high))
-        usable = b.and_(usable, b.fcmp_ordered(">", at_low, w.number(0.0)))
+        # a guard that begins at zero, as a gap after its impact, tells nothing about the zero of another: a first trial
+        # that is interpolated from it would be so close to the beginning that its sign is rounding
+        least = b.fmul(w.number(-FRESH), at_high)
+        usable = b.and_(usable, b.fcmp_ordered(">", at_low, w.intrinsic("maxnum", least, w.number(0.0))))
         # after that many trials the guard is not smooth, and bisection is safer
         usable = b.and_(usable, b.fcmp_ordered("<=", m.read(self.trials), w.number(MAX_INTERPOLATIONS)))
         inside = b.and_(b.fcmp_ordered(">", middle, low), b.fcmp_ordered("<", middle, high))

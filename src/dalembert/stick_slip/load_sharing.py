@@ -35,7 +35,7 @@ def sharing_of(phase: Phase, y: Floats, t: float) -> LoadSharing:
     jacobians = {c: phase.mode.velocity_jacobian(c, t, y, phase.p) for c in phase.mode.sticking}
     groups: list[list[Contact]] = []
     for contact, own in jacobians.items():
-        match = next((group for group in groups if _proportional(jacobians[group[0]], own)), None)
+        match = next((group for group in groups if proportional(jacobians[group[0]], own)), None)
         if match is None:
             groups.append([contact])
         else:
@@ -44,7 +44,8 @@ def sharing_of(phase: Phase, y: Floats, t: float) -> LoadSharing:
     return LoadSharing(same_motion, _undetermined_contacts(phase, y, t, groups, jacobians))
 
 
-def _proportional(one: Floats, other: Floats) -> bool:
+def proportional(one: Floats, other: Floats) -> bool:
+    """Return whether two contacts with these derivatives of their sliding velocities (c, n) hold the same motion."""
     if one.shape != other.shape:
         return False
     # equality in the inequality of Cauchy and Schwarz
