@@ -107,15 +107,16 @@ def test_a_start_at_a_jump_is_on_the_side_of_its_velocities(drive: Any, velocity
 NEGATIVE = "must not be negative, or the law adds energy; at t = "
 
 
-@pytest.mark.parametrize("law", [da.Viscous(1 - t), da.Viscous(1 - da.coordinates("x"))], ids=["time", "state"])
-def test_coefficients_that_become_negative_are_refused(law: Any) -> None:
-    x = da.coordinates("x")
-    system = da.System((x,), [[1]], (0,), nonideal=law)
+@pytest.mark.parametrize("mu", [1 - t, 1 - da.coordinates("x")], ids=["time", "state"])
+def test_coefficients_that_become_negative_are_refused(mu: Any) -> None:
+    x, y = da.coordinates("x y")
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(mu))
+    system = da.System((x, y), np.eye(2).tolist(), (0, -1), floor)
     with pytest.raises(da.SimulationError, match=NEGATIVE):
-        da.simulate(system, (0,), (3,), [0, 2])
+        da.simulate(system, (0, 0), (3, 0), [0, 2])
     with pytest.raises(da.InputError, match=NEGATIVE):
-        da.motion(system, (2,), (3,), t=2)
-    members = da.simulate_ensemble(system, (0,), np.array([[3.0]]), [0, 2])
+        da.motion(system, (2, 0), (3, 0), t=2)
+    members = da.simulate_ensemble(system, (0, 0), np.array([[3.0, 0.0]]), [0, 2])
     assert NEGATIVE in str(members.reason.values[0])
 
 

@@ -53,7 +53,7 @@ def test_elementary_functions_agree_with_mpmath(name: str):
     np.testing.assert_allclose([float(value[0]) for value, _ in found], expected, rtol=4e-15)
     np.testing.assert_allclose([float(slope[0, 0]) for _, slope in found], slopes, rtol=2e-13)
     np.testing.assert_allclose(compiled((u,), e)(points), expected, rtol=4e-15)
-    np.testing.assert_allclose(function_of_tape((u,), e)(points), expected, rtol=4e-15)
+    np.testing.assert_allclose(function_of_tape((u,), e, {})(points), expected, rtol=4e-15)
 
 
 def test_the_arc_cotangent_of_zero():

@@ -20,12 +20,16 @@ from dalembert.model.symbols import ideal_force, t
 
 
 class Coefficient(NamedTuple):
-    """A coefficient by its name: it must not be negative, or must be ``positive``, and what happens otherwise."""
+    """A coefficient by its name: it must not be negative, or must be ``positive``, and what happens otherwise.
+
+    One that ``may_supply_energy`` may become negative along a motion, as the damping of a self-excited oscillator does.
+    """
 
     name: str
     value: Any
     positive: bool = False
     otherwise: str = "the law adds energy"
+    may_supply_energy: bool = False
 
 
 class Law(ABC):
@@ -91,7 +95,8 @@ class Damping(SlidingLaw):
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        return (Coefficient("coefficient", as_expression(self.coefficient, "`coefficient`")),)
+        value = as_expression(self.coefficient, "`coefficient`")
+        return (Coefficient("coefficient", value, may_supply_energy=True),)
 
     @abstractmethod
     def factor(self, v: Sequence[Any]) -> Any:
@@ -251,7 +256,7 @@ def require_nonnegative(given: HasCoefficients) -> None:
     """Raise if a coefficient is given as a negative number: a law or a damper would add energy."""
     problems = [
         f"`{name}` of {type(given).__name__} must not be negative, or it adds energy; got {value}."
-        for name, value, positive, _ in given.coefficients
+        for name, value, positive, *_ in given.coefficients
         if value.is_negative and not positive
     ]
     if problems:

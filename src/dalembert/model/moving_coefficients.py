@@ -79,9 +79,9 @@ class MovingCoefficients:
 
 @lru_cache(maxsize=256)
 def moving_coefficients(system: System) -> MovingCoefficients | None:
-    """Return the coefficients of laws that depend on time or on the state; None if there are none."""
+    """Return the coefficients that depend on time or state and must not be negative; None if there are none."""
     given = [(f"`{c.name}` of {placed.described}", c) for placed in system.laws for c in placed.law.coefficients]
-    found = [(what, c) for what, c in given if _moves(c.value)]
+    found = [(what, c) for what, c in given if not c.may_supply_energy and _moves(c.value)]
     return MovingCoefficients(system, *map(tuple, zip(*found, strict=True))) if found else None
 
 
