@@ -164,8 +164,9 @@ class HybridSimulation:
             self._release(name, y, t)
             choice = self._next(choice.y, t, choice.phase)
         sides = {guard.name: guard.sign for guard in choice.phase.guards if guard.kind in ("event", "armed")}
-        watched = (guard for guard in segment.phase.guards if guard.kind == "event")
-        return choice, tuple(guard for guard in watched if sides[guard.name] == -guard.sign)
+        watched = [guard for guard in segment.phase.guards if guard.kind == "event"]
+        passed = [guard for guard in watched if sides[guard.name] == -guard.sign]
+        return choice, tuple(guard for guard in passed if guard not in segment.poles)
 
     def _reversed(self, choice: Choice, t: float) -> str:
         """Return a constraint that is released because its force has the opposite sign, the most loaded one."""

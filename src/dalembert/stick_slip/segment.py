@@ -103,16 +103,18 @@ class Segment:
 
     @cached_property
     def poles(self) -> tuple[Guard, ...]:
-        """Those of the guards in ``fired`` that changed their sign through infinity: they grow towards the end."""
+        """The guards that grow towards infinity at the end: if they change their sign there, it is not through zero."""
         began, length = float(self.path.t[0]), self.end - float(self.path.t[0])
         times = self.end - length * np.array(BEFORE_POLE)
-        if not self.fired or self.end - times[-1] <= TIME_RESOLUTION / BEFORE_POLE[-1] * max(abs(began), abs(self.end)):
+        if not self.phase.guards or self.end - times[-1] <= TIME_RESOLUTION / BEFORE_POLE[-1] * max(
+            abs(began), abs(self.end)
+        ):
             return ()  # too short to tell
         before = np.searchsorted(self.path.t, times, side="right") - 1
         y, reactions = self.phase.outputs_at(self.path.native, self.path.t[before], self.path.y[before], times)
         far, near = np.abs(self.phase.guard_values(times, y, reactions)).T
         grown = near > POLE_GROWTH * far
-        return tuple(g for g, pole in zip(self.phase.guards, grown, strict=True) if pole and g in self.fired)
+        return tuple(guard for guard, pole in zip(self.phase.guards, grown, strict=True) if pole)
 
     @property
     def undefined(self) -> tuple[Guard, ...]:
