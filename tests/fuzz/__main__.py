@@ -73,7 +73,7 @@ def table(outcomes: list[Outcome], seconds: float, first: int, processes: int) -
         "Two results agree if they differ by less than 1e-12 (accelerations) or 1e-7 (motions) times the square of the",
         "condition number of the constraint rows. For motions, ten times the error that SciPy makes at the library's",
         "tolerance is allowed in addition, because a motion through a nearly singular position magnifies errors; for",
-        "fixed steps, twice the difference from half the step. A fault is a disagreement without an error, an error",
+        "fixed steps, twice the difference from half or a quarter of the step. A fault is a disagreement without an error, an error",
         "for a problem with a condition number below 1e3, or an answer where the constraint rows contradict one",
         "another, as dependent rows may at states that violate the constraints. One kind of error is not a fault:",
         "Newton's method in diffrax's implicit solver may need more than 2000 steps where the units of the coordinates",
