@@ -85,6 +85,12 @@ class ConstraintError(DalembertError, ValueError):
     """The constraints admit no acceleration, or the chosen formulation cannot use them."""
 
 
+WHERE_NOT_FINITE = (
+    "Look for a division by zero, a root of a negative number, or an exponential or a power that overflows."
+)
+"""Advice on terms of the equation of motion that are infinite or not a number."""
+
+
 def undetermined(names: str) -> str:
     """Return the message for a law that needs multipliers that redundant constraints leave undetermined."""
     return (

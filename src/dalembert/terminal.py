@@ -106,6 +106,22 @@ _SPELLINGS = {
     "≤": "<=",
     "≥": ">=",
     "→": "->",
+    "←": "<-",
+    "≠": "!=",
+    "≈": "~",
+    "±": "+-",
+    "‖": "||",
+    "∂": "d",
+    "∞": "inf",
+    "°": " deg",
+    "⁄": "/",
+    "λ": "lambda",  # Unicode's own name of the letter is "lamda"
+    "Λ": "Lambda",
+    "′": "'",
+    "″": "''",
+    "\N{COMBINING DOT ABOVE}": "'",  # a derivative with respect to time, as the library itself writes it
+    "\N{COMBINING DIAERESIS}": "''",
+    **dict(zip("äöüëïøł", ("ae", "oe", "ue", "e", "i", "o", "l"), strict=True)),  # in the names of people
 }
 """Replacements of characters that the encoding of a terminal does not have."""
 
@@ -122,9 +138,21 @@ def _transliterate(error: UnicodeError) -> tuple[str, int]:
     """Return the replacement of characters that the encoding of a terminal does not have, and where to continue."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lost = error.object[error.start : error.end]
-    plain = "".join(_SPELLINGS.get(c) or unicodedata.normalize("NFKD", c) for c in lost)
-    return "".join(c if c.isascii() else _letter(c) for c in plain), error.end
+    text = error.object
+    return "".join(_spelling(text[k], text[k - 1 : k]) for k in range(error.start, error.end)), error.end
+
+
+def _spelling(character: str, before: str) -> str:
+    """Return a character of a text in ASCII: `²` as `^2`, the dot of a velocity as `'`, Greek letters by name."""
+    if character in _SPELLINGS:
+        return _SPELLINGS[character]
+    power = "^" if _is_raised(character) and not _is_raised(before) else ""
+    parts = unicodedata.normalize("NFKD", character)
+    return power + "".join(c if c.isascii() else _SPELLINGS.get(c) or _letter(c) for c in parts)
+
+
+def _is_raised(character: str) -> bool:
+    return bool(character) and unicodedata.decomposition(character).startswith("<super>")
 
 
 def _letter(character: str) -> str:

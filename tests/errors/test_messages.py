@@ -380,3 +380,11 @@ def test_an_ensemble_recommends_no_argument_that_it_lacks() -> None:
         system = da.System((x, y), sp.diag(1, last), (0, 0), rod)
         (reason,) = da.simulate_ensemble(system, np.array([[1.0, 0]]), (0, 0), [0, 1])["reason"].values
         assert f"run this member by `da.simulate` and pass `formulation=da.{remedy}()`" in reason
+
+
+def test_an_overflow_is_among_the_causes_of_terms_that_are_not_finite():
+    """The second derivative of this smooth step is e^2000/e^3000 long before it, a quotient of two overflows."""
+    x = da.coordinates("x")
+    drive = da.Constraint(x - 5 / (1 + sp.exp(-20 * (da.t - 50))), name="drive")
+    with pytest.raises(da.InputError, match=r"`constraint_rhs` must be finite .* an exponential or a power that overf"):
+        da.motion(da.System((x,), [[1]], (0,), drive), [0], [0])

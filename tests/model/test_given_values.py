@@ -178,6 +178,25 @@ def test_output_on_an_ascii_terminal():
     assert b"Udwadia-Kalaba" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("ẋ at t = 0.5", "x' at t = 0.5"),
+        ("q̈ = M⁻¹Q, θ̈", "q'' = M^-1Q, theta''"),
+        ("z = x²", "z = x^2"),
+        ("‖β‖ e^(kt), Aᵀλ₁", "||beta|| e^(kt), A^Tlambda1"),
+        ("3.5 ± 5e-07 ≤ 1½ ≠ ∞", "3.5 +- 5e-07 <= 11/2 != inf"),
+        ("Painlevé, Störmer", "Painleve, Stoermer"),
+    ],
+)
+def test_formulas_keep_their_meaning_on_an_ascii_terminal(text, plain):
+    """A velocity is not printed as its coordinate, nor a square as a product."""
+    from dalembert.terminal import transliterate_output
+
+    transliterate_output()
+    assert text.encode("ascii", "transliterate").decode() == plain
+
+
 def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
     from dalembert.output_files import DerivationFormat, derivation_format
 

@@ -35,7 +35,7 @@ from dalembert.analysis.solvability import motion_equations
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.analysis.verdict import Finding, FreeData, ServoReport, Verdict
 from dalembert.analysis.violations import violations
-from dalembert.errors import InputError
+from dalembert.errors import WHERE_NOT_FINITE, InputError
 from dalembert.linear_algebra import determined, independent_rows, rank_gap
 from dalembert.mass import MassKind, mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
@@ -140,7 +140,7 @@ def _states_anywhere(model: Model, fixed: Fixed) -> tuple[list[ConsistentState],
 def _not_finite(terms: Terms) -> Verdict:
     names = ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs", "position", "velocity")
     bad = [name for name, array in zip(names, terms, strict=True) if not computable(array).all()]
-    return _unknown(f"{quoted(bad)} must be finite there; look for a division by zero or a root of a negative number.")
+    return _unknown(f"{quoted(bad)} must be finite there. {WHERE_NOT_FINITE}")
 
 
 def _unknown(message: str) -> Verdict:

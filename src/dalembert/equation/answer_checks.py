@@ -12,7 +12,7 @@ from dalembert.array_types import all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
-from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
 from dalembert.linear_algebra import null_space, unit_rows
 from dalembert.mass import coordinate_units, has_only_masses, in_units, is_symmetric, mass_kind, own_units
 from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
@@ -50,10 +50,7 @@ def require_finite(terms: Mapping[str, Any]) -> None:
     """Raise an error unless all terms of a problem are finite."""
     for name, array in terms.items():
         if not all_finite(array):
-            raise InputError(
-                f"`{name}` must be finite at this state; got {np.asarray(array)}. Look for a division by zero or a "
-                f"root of a negative number."
-            )
+            raise InputError(f"`{name}` must be finite at this state; got {np.asarray(array)}. {WHERE_NOT_FINITE}")
 
 
 def require_symmetric(M: Any) -> None:

@@ -16,7 +16,7 @@ from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
 from dalembert.equation.implicit_laws import is_unique
-from dalembert.errors import MassMatrixError
+from dalembert.errors import WHERE_NOT_FINITE, MassMatrixError
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, in_mass_metric
@@ -118,7 +118,7 @@ def _without_solution(terms: Terms) -> str:
         ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"), terms, strict=False
     ):
         if not np.isfinite(np.asarray(values)).all():
-            return f"`{name}` is not finite. Look for a division by zero or a root of a negative number."
+            return f"`{name}` is not finite. {WHERE_NOT_FINITE}"
     try:
         require_positive(np.asarray(terms.M))
     except MassMatrixError as error:

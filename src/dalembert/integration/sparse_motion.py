@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.errors import ConstraintError, InputError, MassMatrixError
+from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
 from dalembert.integration.sparse_laws import (
     NO_FORCES,
@@ -202,10 +202,7 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
 
 
 def _not_finite(name: str, owners: Sequence[str]) -> str:
-    return (
-        f"`{name}` must be finite at this state; that of {quoted(owners)} is not. Look for a division by zero or a "
-        f"root of a negative number."
-    )
+    return f"`{name}` must be finite at this state; that of {quoted(owners)} is not. {WHERE_NOT_FINITE}"
 
 
 def refuse_contradiction(dynamics: LargeDynamics, found: SparseSolution) -> None:

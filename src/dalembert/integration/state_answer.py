@@ -15,7 +15,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.errors import ConstraintError, MassMatrixError
+from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, MassMatrixError
 from dalembert.extras import require
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import at_own_level, native_of, rows_for
@@ -88,7 +88,7 @@ def trouble_at(dynamics: Dynamics, answer: ConstrainedMotion, formulation: Formu
     """Return a message on why no motion can continue from a state; empty if the answer there is valid."""
     for name in ("mass_matrix", "applied_force", "constraint_matrix", "constraint_rhs"):
         if not np.isfinite(np.asarray(getattr(answer, name))).all():
-            return f"`{name}` is not finite there. Look for a division by zero or a root of a negative number."
+            return f"`{name}` is not finite there. {WHERE_NOT_FINITE}"
     if formulation.positive_mass:
         try:
             require_positive(np.asarray(answer.mass_matrix))
