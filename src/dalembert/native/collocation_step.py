@@ -13,25 +13,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.dense_solver import write_factor, write_solve
 from dalembert.native.integrator_parts import Memory, Parts, evaluate
-from dalembert.native.step_control import RTOL, SAFETY_FACTOR, allowed
-from dalembert.native.writer import LONG, Writer, whole
-
-MOST_NEWTON_ITERATIONS = 10
-"""Most Newton iterations of a step; one that needs more is rejected."""
-
-WANTED_RATE, MOST_SLOWNESS = 0.5, 0.9
-"""The rate of convergence at which the next step is planned, and the largest error that stands for a slower one."""
-
-NEWTON_SHARE, NEWTON_ROUNDING = 1e-4, 10 * float(np.finfo(float).eps)
-"""The iteration ends at an error of this share of a tolerance, or at the rounding of the state. RADAU5 of Hairer and
-Wanner allows up to 0.03; for stiff springs the errors that this leaves add up to a hundred tolerances."""
+from dalembert.native.newton_convergence import CompiledNewtonConvergence
+from dalembert.native.step_control import allowed
+from dalembert.native.writer import Writer, whole
 
 Pair = tuple[Any, Any]
 """Real and imaginary part."""
@@ -108,41 +98,10 @@ class _StepWriter:
 
     def _iterate(self) -> Any:
         """Solve the equations of the stages; return one if the iteration converged, else zero."""
-        w, b = self.w, self.w.b
-        rtol = load(b, self.settings, RTOL)
-        rounding = b.fdiv(number(NEWTON_ROUNDING), rtol)
-        enough = w.intrinsic("maxnum", number(NEWTON_SHARE), rounding)
-        store(b, number(0.0), self.memory.slowness, 0)
-        state = w.variable(DOUBLE, number(0.5))  # one after convergence, zero after failure
-        before, count = w.variable(DOUBLE, number(0.0)), w.variable(LONG, whole(0))
-        with w.during(lambda: b.fcmp_ordered("==", w.get(state), number(0.5))):
-            change = self._newton_step()
-            rate = b.fdiv(change, w.get(before))  # infinite at first
-            is_first = b.icmp_signed("==", w.get(count, LONG), whole(0))
-            with b.if_then(b.icmp_signed("==", w.get(count, LONG), whole(1))):
-                self._limit_next_step(rate)
-            left = b.fmul(b.fdiv(rate, b.fsub(number(1.0), rate)), change)
-            converges = b.fcmp_ordered("<", rate, number(1.0))
-            is_near = b.and_(converges, b.fcmp_ordered("<", left, enough))
-            # a change of rounding size ends the iteration, whatever its rate
-            is_done = b.or_(is_near, b.fcmp_ordered("<=", change, rounding))
-            goes_on = b.and_(b.or_(is_first, converges), b.fcmp_ordered("<", change, number(float("inf"))))
-            w.b.store(b.add(w.get(count, LONG), whole(1)), count)
-            goes_on = b.and_(goes_on, b.icmp_signed("<", w.get(count, LONG), whole(MOST_NEWTON_ITERATIONS)))
-            otherwise = b.select(goes_on, number(0.5), number(0.0))
-            b.store(b.select(is_done, number(1.0), otherwise), state)
-            b.store(change, before)
-        return w.get(state)
-
-    def _limit_next_step(self, rate: Any) -> None:
-        """Store the error for which the next step is so long that its rate of convergence is ``WANTED_RATE``.
-
-        That rate is in proportion to the step. The error is below one: this step need not be repeated.
-        """
-        b, w = self.w.b, self.w
-        squared = b.fmul(rate, rate)
-        error = b.fmul(number((SAFETY_FACTOR / WANTED_RATE) ** self.method.order), b.fmul(squared, squared))
-        store(b, w.intrinsic("minnum", error, number(MOST_SLOWNESS)), self.memory.slowness, 0)
+        iteration = CompiledNewtonConvergence(self.w, self.settings, self.method.order, self.memory.slowness)
+        with self.w.during(iteration.goes_on):
+            iteration.after(self._newton_step())
+        return iteration.converged()
 
     def _newton_step(self) -> Any:
         """Improve the stages once; return the root mean square of the change of w in tolerances."""
