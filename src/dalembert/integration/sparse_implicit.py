@@ -21,7 +21,7 @@ from dalembert.integration.sparse_motion import solution
 from dalembert.integration.stage_equations import Solve, StageEquations
 from dalembert.levels import LEVELS
 from dalembert.native.collocation import STAGES, Collocation
-from dalembert.native.newton_convergence import NewtonConvergence
+from dalembert.native.newton_convergence import STATE_ROUNDING, NewtonConvergence
 from dalembert.native.term_derivatives import TermDerivatives
 from dalembert.stabilisation import damping
 
@@ -53,7 +53,7 @@ class SparseImplicit:
         of_real, of_pair = (self._equations.solver(h / value) for value in (real, pair.conjugate()))
         if not self._iterate(y, t, h, values, (of_real, of_pair)):
             return np.full_like(y, np.nan)
-        self._estimate(h, of_real)
+        self._estimate(y, h, of_real)
         return y + self.z[-1]
 
     def _iterate(self, y: Floats, t: float, h: float, values: Any, solve: Any) -> bool:
@@ -77,9 +77,16 @@ class SparseImplicit:
         self.slowness = iteration.slowness
         return converged
 
-    def _estimate(self, h: float, solve: Solve) -> None:
+    def _estimate(self, y: Floats, h: float, solve: Solve) -> None:
         """Store the error estimate as in ``collocation_step``."""
-        self.steps.slopes[-1] = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h) / h
+        found = stiff = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h)
+        rate = self.method.eigenvalues[0] / h
+        for _ in range(2):
+            stiff = stiff - rate * solve(stiff)
+        rounding = STATE_ROUNDING * np.abs(np.array(split_state(y))[0])
+        stiff = np.maximum(np.abs(stiff) - np.concatenate([rounding, rate * rounding]), 0.0)
+        factor, least = self.method.stiff_weights()
+        self.steps.slopes[-1] = np.maximum(np.abs(found), factor / max(self.steps.rtol, least) ** 0.5 * stiff) / h
 
     def _linearise(self, y: Floats, t: float) -> None:
         """Compute the derivatives of forces and constraints at the start of a step."""

@@ -19,8 +19,8 @@ from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, st
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.dense_solver import write_factor, write_solve
 from dalembert.native.integrator_parts import Memory, Parts, evaluate
-from dalembert.native.newton_convergence import CompiledNewtonConvergence
-from dalembert.native.step_control import allowed
+from dalembert.native.newton_convergence import STATE_ROUNDING, CompiledNewtonConvergence
+from dalembert.native.step_control import RTOL, allowed
 from dalembert.native.writer import Writer, whole
 
 Pair = tuple[Any, Any]
@@ -194,6 +194,10 @@ class _StepWriter:
         RADAU5 may multiply it by (1 − hJ/γ)⁻¹ once more, at its start and after rejected steps. That is right for
         stiff damping, and hides the errors of stiff springs: a mass that a spring without damping pulls along cos t
         took steps of 1 s at rtol = 1e-9, with errors of the velocity of the order of one.
+
+        The tolerance of a step assumes an estimate e far above the error, as it is in slow motions. Along stiff springs
+        the two are equal. The part (hJ/γ)² (1 − hJ/γ)⁻² e is as small as the error in slow motions, and e in stiff
+        directions: by a weight it holds the error there to the tolerance of the motion.
         """
         w, b, size, memory, last = self.w, self.w.b, self.parts.size, self.memory, self._slot(STAGES + 1)
         for i in w.each(size):
@@ -202,7 +206,38 @@ class _StepWriter:
             store(b, b.fadd(load(b, self.k, i), change), memory.right, i)
         self._solve(0, 0)
         for i in w.each(size):
-            store(b, b.fdiv(load(b, memory.right, i), self.h), last, i)
+            store(b, load(b, memory.right, i), last, i)
+        for _ in range(2):
+            self._keep_stiff_part()
+        weight = self._stiff_weight()
+        for i in w.each(size):
+            whole_error, stiff = (w.intrinsic("fabs", load(b, x, i)) for x in (last, memory.right))
+            above = w.intrinsic("maxnum", b.fsub(stiff, self._rounding(i)), number(0.0))
+            larger = w.intrinsic("maxnum", whole_error, b.fmul(weight, above))
+            store(b, b.fdiv(larger, self.h), last, i)
+
+    def _stiff_weight(self) -> Any:
+        factor, least = self.method.stiff_weights()
+        own = self.w.intrinsic("maxnum", load(self.w.b, self.settings, RTOL), number(least))
+        return self.w.b.fdiv(number(factor), self.w.intrinsic("sqrt", own))
+
+    def _rounding(self, i: Any) -> Any:
+        """Return the rounding of component i of the estimate: that of a velocity is that of its position, over h/γ."""
+        b, n = self.w.b, self.parts.n
+        is_position = b.icmp_signed("<", i, whole(n))
+        position = b.select(is_position, i, b.sub(i, whole(n)))
+        rounding = b.fmul(number(STATE_ROUNDING), self.w.intrinsic("fabs", load(b, self.y, position)))
+        return b.select(is_position, rounding, b.fdiv(rounding, self.g[0][0]))
+
+    def _keep_stiff_part(self) -> None:
+        """Replace e, the first right side, by −hJ/γ (1 − hJ/γ)⁻¹ e = e − (1 − hJ/γ)⁻¹ e."""
+        w, b, size, right = self.w, self.w.b, self.parts.size, self.memory.right
+        for i in w.each(size):
+            store(b, load(b, right, i), right, b.add(i, whole(size)))
+        self._solve(0, 0)
+        for i in w.each(size):
+            damped = b.fdiv(load(b, right, i), self.g[0][0])
+            store(b, b.fsub(load(b, right, b.add(i, whole(size))), damped), right, i)
 
 
 def write_linearise(module: ir.Module, parts: Parts, tangent: ir.Function) -> ir.Function:

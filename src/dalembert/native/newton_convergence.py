@@ -31,9 +31,12 @@ WANTED_RATE, MOST_SLOWNESS = 0.5, 0.9
 UNKNOWN_RATE = 0.5
 """The least rate that is assumed after two changes: the second one itself must then be within the share below."""
 
-NEWTON_SHARE, NEWTON_ROUNDING = 1e-4, 10 * float(np.finfo(float).eps)
-"""The iteration ends at an error of this share of a tolerance, or at the rounding of the state. RADAU5 of Hairer and
-Wanner allows up to 0.03; for stiff springs the errors that this leaves add up to a hundred tolerances."""
+NEWTON_SHARE = 1e-4
+"""The iteration ends at an error of this share of a tolerance. RADAU5 of Hairer and Wanner allows up to 0.03; for stiff
+springs the errors that this leaves add up to a hundred tolerances."""
+
+STATE_ROUNDING = 10 * float(np.finfo(float).eps)
+"""The rounding of a state relative to its size, at which the iteration ends as well."""
 
 
 class NewtonConvergence:
@@ -44,7 +47,7 @@ class NewtonConvergence:
     """
 
     def __init__(self, rtol: float, order: int):
-        self._rounding, self._order = NEWTON_ROUNDING / rtol, order
+        self._rounding, self._order = STATE_ROUNDING / rtol, order
         self._count, self._before, self._slowest, self._fastest = 0, 0.0, 0.0, 1.0
         self.slowness = 0.0
 
@@ -74,7 +77,7 @@ class CompiledNewtonConvergence:
 
     def __init__(self, w: Writer, settings: Any, order: int, slowness: Any):
         self._w, self._order, self._slowness = w, order, slowness
-        self._rounding = w.b.fdiv(number(NEWTON_ROUNDING), load(w.b, settings, RTOL))
+        self._rounding = w.b.fdiv(number(STATE_ROUNDING), load(w.b, settings, RTOL))
         self._enough = w.intrinsic("maxnum", number(NEWTON_SHARE), self._rounding)
         self._state = w.variable(DOUBLE, number(0.5))  # one after convergence, zero after failure
         self._count = w.variable(LONG, whole(0))
