@@ -53,15 +53,18 @@ def test_slow_and_fast_oscillators(rate: float) -> None:
 
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e8, 1e12])
-@pytest.mark.parametrize(("rtol", "allowed"), [(1e-6, 1e-4), (1e-9, 1e-5)])
+@pytest.mark.parametrize(("rtol", "allowed"), [(1e-6, 2e-5), (1e-9, 2e-8)])
 def test_velocities_on_a_stiff_spring_without_damping(stiffness: float, rtol: float, allowed: float) -> None:
-    """x = cos t, along which the spring pulls; an error estimate that is damped twice accepts velocities off by 2."""
+    """x = cos t, along which the spring pulls; an error estimate that is damped twice accepts velocities off by 2.
+
+    They are within 20 tolerances, since stiff directions have a tolerance of their own, and were within 60.
+    """
     pulled = da.System((x,), [[1]], (-stiffness * (x - sp.cos(t)) - sp.cos(t),))
     times = np.linspace(0, 10, 21)
     run = da.simulate(pulled, (1,), (0,), times, rtol=rtol, solver=da.Implicit())
     np.testing.assert_allclose(run.q[:, 0], np.cos(times), atol=allowed)
     np.testing.assert_allclose(run.qd[:, 0], -np.sin(times), atol=allowed)
-    assert run.statistics["steps"] < 1000
+    assert run.statistics["steps"] < 2000
 
 
 def test_the_error_follows_the_tolerance() -> None:

@@ -21,14 +21,7 @@ from dalembert.integration.sparse_motion import solution
 from dalembert.integration.stage_equations import Solve, StageEquations
 from dalembert.levels import LEVELS
 from dalembert.native.collocation import STAGES, Collocation
-from dalembert.native.collocation_step import (
-    MOST_NEWTON_ITERATIONS,
-    MOST_SLOWNESS,
-    NEWTON_ROUNDING,
-    NEWTON_SHARE,
-    WANTED_RATE,
-)
-from dalembert.native.step_control import SAFETY_FACTOR
+from dalembert.native.newton_convergence import STATE_ROUNDING, NewtonConvergence
 from dalembert.native.term_derivatives import TermDerivatives
 from dalembert.stabilisation import damping
 
@@ -60,19 +53,18 @@ class SparseImplicit:
         of_real, of_pair = (self._equations.solver(h / value) for value in (real, pair.conjugate()))
         if not self._iterate(y, t, h, values, (of_real, of_pair)):
             return np.full_like(y, np.nan)
-        self._estimate(h, of_real)
+        self._estimate(y, h, of_real)
         return y + self.z[-1]
 
     def _iterate(self, y: Floats, t: float, h: float, values: Any, solve: Any) -> bool:
         """Solve the equations of the stages; return whether the iteration converged."""
         forward, backward = self.method.transformation
         steps, slopes = self.steps, self.steps.slopes
-        w, before = np.zeros_like(self.z), 0.0
         # from zero rather than from an extrapolation, so that a step does not depend on the one before it
-        self.z[:], self.slowness = 0.0, 0.0
-        rtol, allowed = steps.rtol, steps.allowed(np.abs(y))
-        rounding = NEWTON_ROUNDING / rtol
-        for count in range(MOST_NEWTON_ITERATIONS):
+        self.z[:], w = 0.0, np.zeros_like(self.z)
+        allowed, converged = steps.allowed(np.abs(y)), None
+        iteration = NewtonConvergence(steps.rtol, self.method.order)
+        while converged is None:
             for s in range(STAGES):
                 slopes[s + 1] = steps.slope(y + self.z[s], t + self.method.fractions[s] * h)
             f = backward @ slopes[1 : STAGES + 1]
@@ -81,25 +73,20 @@ class SparseImplicit:
             change = np.stack([solve[0](f[0] - values[0].real / h * w[0]), found.real, found.imag])
             w += change
             self.z[:] = forward @ w
-            size = float(np.sqrt(np.mean((change / allowed) ** 2)))
-            if not np.isfinite(size):
-                return False
-            rate = size / before if count and before > 0 else 0.0
-            # from the first rate alone: later ones are of rounding once the iteration has converged
-            if count == 1:
-                self.slowness = min((rate * SAFETY_FACTOR / WANTED_RATE) ** self.method.order, MOST_SLOWNESS)
-            # rate / (1 − rate) bounds the sum of all further changes of a geometric series
-            near = count and rate < 1 and rate / (1 - rate) * size < max(NEWTON_SHARE, rounding)
-            if near or size <= rounding:
-                return True
-            if count and rate >= 1:
-                return False
-            before = size
-        return False
+            converged = iteration.after(float(np.sqrt(np.mean((change / allowed) ** 2))))
+        self.slowness = iteration.slowness
+        return converged
 
-    def _estimate(self, h: float, solve: Solve) -> None:
+    def _estimate(self, y: Floats, h: float, solve: Solve) -> None:
         """Store the error estimate as in ``collocation_step``."""
-        self.steps.slopes[-1] = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h) / h
+        found = stiff = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h)
+        rate = self.method.eigenvalues[0] / h
+        for _ in range(2):
+            stiff = stiff - rate * solve(stiff)
+        rounding = STATE_ROUNDING * np.abs(np.array(split_state(y))[0])
+        stiff = np.maximum(np.abs(stiff) - np.concatenate([rounding, rate * rounding]), 0.0)
+        factor, least = self.method.stiff_weights()
+        self.steps.slopes[-1] = np.maximum(np.abs(found), factor / max(self.steps.rtol, least) ** 0.5 * stiff) / h
 
     def _linearise(self, y: Floats, t: float) -> None:
         """Compute the derivatives of forces and constraints at the start of a step."""

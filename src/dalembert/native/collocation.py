@@ -18,6 +18,11 @@ MOST_ATOL_RATIO = 100.0
 """Largest ratio of the absolute tolerance of the error estimate to that of the motion, reached at rtol = 1e-9."""
 
 
+STIFF_TOLERANCES, LEAST_STIFF_RTOL = 10.0, 1e-11
+"""Largest stiff part of the error estimate of a step, in tolerances of the motion, and the smallest rtol for which it
+is so small: below, the rounding of stiff forces takes part."""
+
+
 @dataclass(frozen=True, eq=False)
 class Collocation:
     """The coefficients of a method whose step ends at its last stage, and what its Newton iteration needs.
@@ -93,9 +98,18 @@ class Collocation:
     def step_tolerances(self, rtol: float, atol: Any) -> tuple[float, Any]:
         """Return the tolerances of the error estimate for those that are asked of the motion.
 
-        The estimate is of lower order than the method, and by far too large: as in RADAU5, the relative tolerance of a
-        step is 0.1 rtol^(2/3), and the absolute one in proportion. The proportion is bounded, other than in RADAU5: it
-        grows as ``rtol`` becomes smaller, and with it would the errors of a motion that begins at rest.
+        The estimate is of lower order than the method, and by far too large, except in stiff directions: as in RADAU5,
+        the relative tolerance of a step is 0.1 rtol^(2/3), and the absolute one in proportion. The proportion is
+        bounded, other than in RADAU5: it grows as ``rtol`` becomes smaller, and with it would the errors of a motion
+        that begins at rest.
         """
         own = 0.1 * rtol ** (2 / 3)
         return own, atol * min(own / rtol, MOST_ATOL_RATIO)
+
+    def stiff_weights(self) -> tuple[float, float]:
+        """Return c and the least ``own`` in c / √own, the weight of the stiff part of an error estimate.
+
+        ``own`` is the relative tolerance of a step. In stiff directions the estimate is of the size of the error, which
+        must not exceed ``STIFF_TOLERANCES`` times rtol = (10 own)^(3/2), the inverse of ``step_tolerances``.
+        """
+        return 1 / (STIFF_TOLERANCES * 1000**0.5), self.step_tolerances(LEAST_STIFF_RTOL, 0.0)[0]

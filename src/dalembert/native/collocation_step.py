@@ -13,25 +13,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.dense_solver import write_factor, write_solve
 from dalembert.native.integrator_parts import Memory, Parts, evaluate
-from dalembert.native.step_control import RTOL, SAFETY_FACTOR, allowed
-from dalembert.native.writer import LONG, Writer, whole
-
-MOST_NEWTON_ITERATIONS = 10
-"""Most Newton iterations of a step; one that needs more is rejected."""
-
-WANTED_RATE, MOST_SLOWNESS = 0.5, 0.9
-"""The rate of convergence at which the next step is planned, and the largest error that stands for a slower one."""
-
-NEWTON_SHARE, NEWTON_ROUNDING = 1e-4, 10 * float(np.finfo(float).eps)
-"""The iteration ends at an error of this share of a tolerance, or at the rounding of the state. RADAU5 of Hairer and
-Wanner allows up to 0.03; for stiff springs the errors that this leaves add up to a hundred tolerances."""
+from dalembert.native.newton_convergence import STATE_ROUNDING, CompiledNewtonConvergence
+from dalembert.native.step_control import RTOL, allowed
+from dalembert.native.writer import Writer, whole
 
 Pair = tuple[Any, Any]
 """Real and imaginary part."""
@@ -108,41 +98,10 @@ class _StepWriter:
 
     def _iterate(self) -> Any:
         """Solve the equations of the stages; return one if the iteration converged, else zero."""
-        w, b = self.w, self.w.b
-        rtol = load(b, self.settings, RTOL)
-        rounding = b.fdiv(number(NEWTON_ROUNDING), rtol)
-        enough = w.intrinsic("maxnum", number(NEWTON_SHARE), rounding)
-        store(b, number(0.0), self.memory.slowness, 0)
-        state = w.variable(DOUBLE, number(0.5))  # one after convergence, zero after failure
-        before, count = w.variable(DOUBLE, number(0.0)), w.variable(LONG, whole(0))
-        with w.during(lambda: b.fcmp_ordered("==", w.get(state), number(0.5))):
-            change = self._newton_step()
-            rate = b.fdiv(change, w.get(before))  # infinite at first
-            is_first = b.icmp_signed("==", w.get(count, LONG), whole(0))
-            with b.if_then(b.icmp_signed("==", w.get(count, LONG), whole(1))):
-                self._limit_next_step(rate)
-            left = b.fmul(b.fdiv(rate, b.fsub(number(1.0), rate)), change)
-            converges = b.fcmp_ordered("<", rate, number(1.0))
-            is_near = b.and_(converges, b.fcmp_ordered("<", left, enough))
-            # a change of rounding size ends the iteration, whatever its rate
-            is_done = b.or_(is_near, b.fcmp_ordered("<=", change, rounding))
-            goes_on = b.and_(b.or_(is_first, converges), b.fcmp_ordered("<", change, number(float("inf"))))
-            w.b.store(b.add(w.get(count, LONG), whole(1)), count)
-            goes_on = b.and_(goes_on, b.icmp_signed("<", w.get(count, LONG), whole(MOST_NEWTON_ITERATIONS)))
-            otherwise = b.select(goes_on, number(0.5), number(0.0))
-            b.store(b.select(is_done, number(1.0), otherwise), state)
-            b.store(change, before)
-        return w.get(state)
-
-    def _limit_next_step(self, rate: Any) -> None:
-        """Store the error for which the next step is so long that its rate of convergence is ``WANTED_RATE``.
-
-        That rate is in proportion to the step. The error is below one: this step need not be repeated.
-        """
-        b, w = self.w.b, self.w
-        squared = b.fmul(rate, rate)
-        error = b.fmul(number((SAFETY_FACTOR / WANTED_RATE) ** self.method.order), b.fmul(squared, squared))
-        store(b, w.intrinsic("minnum", error, number(MOST_SLOWNESS)), self.memory.slowness, 0)
+        iteration = CompiledNewtonConvergence(self.w, self.settings, self.method.order, self.memory.slowness)
+        with self.w.during(iteration.goes_on):
+            iteration.after(self._newton_step())
+        return iteration.converged()
 
     def _newton_step(self) -> Any:
         """Improve the stages once; return the root mean square of the change of w in tolerances."""
@@ -235,6 +194,10 @@ class _StepWriter:
         RADAU5 may multiply it by (1 − hJ/γ)⁻¹ once more, at its start and after rejected steps. That is right for
         stiff damping, and hides the errors of stiff springs: a mass that a spring without damping pulls along cos t
         took steps of 1 s at rtol = 1e-9, with errors of the velocity of the order of one.
+
+        The tolerance of a step assumes an estimate e far above the error, as it is in slow motions. Along stiff springs
+        the two are equal. The part (hJ/γ)² (1 − hJ/γ)⁻² e is as small as the error in slow motions, and e in stiff
+        directions: by a weight it holds the error there to the tolerance of the motion.
         """
         w, b, size, memory, last = self.w, self.w.b, self.parts.size, self.memory, self._slot(STAGES + 1)
         for i in w.each(size):
@@ -243,7 +206,38 @@ class _StepWriter:
             store(b, b.fadd(load(b, self.k, i), change), memory.right, i)
         self._solve(0, 0)
         for i in w.each(size):
-            store(b, b.fdiv(load(b, memory.right, i), self.h), last, i)
+            store(b, load(b, memory.right, i), last, i)
+        for _ in range(2):
+            self._keep_stiff_part()
+        weight = self._stiff_weight()
+        for i in w.each(size):
+            whole_error, stiff = (w.intrinsic("fabs", load(b, x, i)) for x in (last, memory.right))
+            above = w.intrinsic("maxnum", b.fsub(stiff, self._rounding(i)), number(0.0))
+            larger = w.intrinsic("maxnum", whole_error, b.fmul(weight, above))
+            store(b, b.fdiv(larger, self.h), last, i)
+
+    def _stiff_weight(self) -> Any:
+        factor, least = self.method.stiff_weights()
+        own = self.w.intrinsic("maxnum", load(self.w.b, self.settings, RTOL), number(least))
+        return self.w.b.fdiv(number(factor), self.w.intrinsic("sqrt", own))
+
+    def _rounding(self, i: Any) -> Any:
+        """Return the rounding of component i of the estimate: that of a velocity is that of its position, over h/γ."""
+        b, n = self.w.b, self.parts.n
+        is_position = b.icmp_signed("<", i, whole(n))
+        position = b.select(is_position, i, b.sub(i, whole(n)))
+        rounding = b.fmul(number(STATE_ROUNDING), self.w.intrinsic("fabs", load(b, self.y, position)))
+        return b.select(is_position, rounding, b.fdiv(rounding, self.g[0][0]))
+
+    def _keep_stiff_part(self) -> None:
+        """Replace e, the first right side, by −hJ/γ (1 − hJ/γ)⁻¹ e = e − (1 − hJ/γ)⁻¹ e."""
+        w, b, size, right = self.w, self.w.b, self.parts.size, self.memory.right
+        for i in w.each(size):
+            store(b, load(b, right, i), right, b.add(i, whole(size)))
+        self._solve(0, 0)
+        for i in w.each(size):
+            damped = b.fdiv(load(b, right, i), self.g[0][0])
+            store(b, b.fsub(load(b, right, b.add(i, whole(size))), damped), right, i)
 
 
 def write_linearise(module: ir.Module, parts: Parts, tangent: ir.Function) -> ir.Function:
