@@ -80,7 +80,7 @@ def prepared_ensemble(
         dynamics = build(starting_system(system))
         own = members_with(members, (*system.parameter_names, *further), dynamics.parameters)
         started, note = consistent_starts(dynamics, own, t0)
-        members = replace(members, y=started.y)
+        members = replace(members, q=started.q, qd=started.qd)
     if method.drift.integrals:
         system, p = conserved_members(system, method, t0, members.y, members.p)
         members = replace(members, p=p)
