@@ -120,7 +120,7 @@ def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) 
 
 
 NEARLY_EXACT = "a constraint whose weight is 1e8 times the others holds to the eighth digit of their differences."
-"""How large a weight must be for a constraint to count as exact."""
+"""Weight from which on a constraint counts as exact."""
 
 
 OR_WEIGH_THEM = ", or, if they were measured, weigh them with `formulation=da.StackedLeastSquares(weight=...)`"

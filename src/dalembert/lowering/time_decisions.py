@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What decides, as time passes, between the branches of functions of time: zeros and ones that jump where these may.
+"""Conditions on time that decide between branches of functions of time: zeros and ones that jump where these may.
 
 A small jump of a function that varies much, or fast, is hardly visible in its values, but well in these.
 """

@@ -9,6 +9,40 @@ from typing import Any
 import sympy as sp
 
 
+class DataAtom(sp.AtomicExpr):
+    """The data of a function as a part of an expression, which prints as the name of the function."""
+
+    is_commutative = True
+    data: Any
+
+    def __new__(cls, data: Any) -> Any:
+        made = sp.AtomicExpr.__new__(cls)
+        made.data = data
+        return made
+
+    def __getnewargs__(self) -> Any:
+        return (self.data,)
+
+    def __getstate__(self) -> Any:
+        return None
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The order of the derivative with respect to each argument."""
+        raise NotImplementedError
+
+    def _sympystr(self, printer: Any) -> str:
+        return self.data.name + self._order("({})")
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\mathrm{{{self.data.name.replace('_', chr(92) + '_')}}}" + self._order("^{{({})}}")
+
+    def _order(self, several: str) -> str:
+        if not any(self.orders) or len(self.orders) == 1:
+            return "'" * sum(self.orders)
+        return several.format(",".join(map(str, self.orders)))
+
+
 class DataFunction(sp.Function):
     """A real function whose first argument holds the data that it is computed from; the others are expressions.
 

@@ -11,44 +11,24 @@ import sympy as sp
 
 from dalembert.errors import InputError
 from dalembert.model import graph
-from dalembert.model.data_function import DataFunction
+from dalembert.model.data_function import DataAtom, DataFunction
 from dalembert.model.expressions import as_expression
 from dalembert.names import quoted
 from dalembert.python_function import PythonFunction
 
 
-class python_function_data(sp.AtomicExpr):  # noqa: N801  (no class for users: it prints as the name of the function)
+class python_function_data(DataAtom):  # noqa: N801  (no class for users: it prints as the name of the function)
     """A Python function as a part of an expression."""
 
-    is_commutative = True
     data: PythonFunction
-
-    def __new__(cls, data: PythonFunction) -> python_function_data:
-        made = sp.AtomicExpr.__new__(cls)
-        made.data = data
-        return made
-
-    def __getnewargs__(self) -> Any:
-        return (self.data,)
-
-    def __getstate__(self) -> Any:
-        return None
 
     def _hashable_content(self) -> Any:
         # by identity: equality of functions cannot be decided. The node keeps its function alive
         return self.data.name, self.data.orders, id(self.data.function)
 
-    def _sympystr(self, printer: Any) -> str:
-        return self.data.name + self._order("({})")
-
-    def _latex(self, printer: Any) -> str:
-        return rf"\mathrm{{{self.data.name.replace('_', chr(92) + '_')}}}" + self._order("^{{({})}}")
-
-    def _order(self, several: str) -> str:
-        orders = self.data.orders
-        if not any(orders) or len(orders) == 1:
-            return "'" * sum(orders)
-        return several.format(",".join(map(str, orders)))
+    @property
+    def orders(self) -> tuple[int, ...]:
+        return self.data.orders
 
 
 class AppliedPythonFunction(DataFunction):

@@ -15,7 +15,7 @@ import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.model.data_function import DataFunction
+from dalembert.model.data_function import DataAtom, DataFunction
 from dalembert.model.expressions import as_expression
 from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.symbols import t
@@ -66,31 +66,17 @@ class SignalData:
         return self.name, self.kind, self.extend or "", self.order, blake2b(numbers).hexdigest()
 
 
-class signal_data(sp.AtomicExpr):  # noqa: N801  (no class for users: it prints as the name of the signal)
+class signal_data(DataAtom):  # noqa: N801  (no class for users: it prints as the name of the signal)
     """The numbers of a signal as a part of an expression."""
 
-    is_commutative = True
     data: SignalData
-
-    def __new__(cls, data: SignalData) -> signal_data:
-        made = sp.AtomicExpr.__new__(cls)
-        made.data = data
-        return made
-
-    def __getnewargs__(self) -> Any:
-        return (self.data,)
-
-    def __getstate__(self) -> Any:
-        return None
 
     def _hashable_content(self) -> Any:
         return self.data.key
 
-    def _sympystr(self, printer: Any) -> str:
-        return self.data.name + "'" * self.data.order
-
-    def _latex(self, printer: Any) -> str:
-        return rf"\mathrm{{{self.data.name.replace('_', chr(92) + '_')}}}" + "'" * self.data.order
+    @property
+    def orders(self) -> tuple[int, ...]:
+        return (self.data.order,)
 
 
 class Signal(DataFunction):
