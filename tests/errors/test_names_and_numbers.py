@@ -86,3 +86,12 @@ def test_a_lagrangian_is_no_text() -> None:
     x = da.coordinates("x")
     with pytest.raises(da.ModelError, match="`lagrangian` must be an expression; got the text 'x-1'"):
         da.System((x,), [[1]], (0,), lagrangian="x-1")
+
+
+def test_expressions_are_no_names() -> None:
+    """SymPy makes three symbols of it."""
+    with pytest.raises(
+        da.ModelError, match=r"`names` must be names, each with a letter in it; got `\+`, `1` in 'x \+ 1'"
+    ):
+        da.parameters("x + 1")
+    assert [str(symbol) for symbol in da.parameters("m_1 λ q.x")] == ["m_1", "λ", "q.x"]

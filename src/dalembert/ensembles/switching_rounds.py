@@ -100,7 +100,7 @@ class SwitchingRounds:
         self, y: Floats, p: Floats, times: Floats, max_step: float, *, with_phases: bool = False
     ) -> SwitchedMotions:
         """Return the motions of members with starts y (2n, N) and parameters (k, N), and the phases of outputs."""
-        run = _Rounds(self, np.ascontiguousarray(y.T), np.ascontiguousarray(p.T), times, max_step)
+        run = _SwitchedRounds(self, np.ascontiguousarray(y.T), np.ascontiguousarray(p.T), times, max_step)
         if with_phases:
             run.phases = SwitchedPhases.unknown(self.model, run.out.shape[:2])
         with self.integrate.pool():
@@ -108,7 +108,7 @@ class SwitchingRounds:
         return SwitchedMotions(run.out, run.done, run.exact, run.ends, run.decisions.record.lists(), run.phases)
 
 
-class _Rounds:
+class _SwitchedRounds:
     """Members on their way through the rounds."""
 
     def __init__(self, owner: SwitchingRounds, y: Floats, p: Floats, times: Floats, max_step: float):

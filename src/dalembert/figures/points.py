@@ -24,7 +24,7 @@ Positions = dict[str, Floats]
 
 PAIRS = ("xy", "xz", "yz")
 """Pairs of coordinate names that are drawn as horizontal and vertical."""
-ROLES = {2: ("horizontal", "vertical"), 3: ("x", "y", "z")}
+ROLES_OF_POINTS = {2: ("horizontal", "vertical"), 3: ("x", "y", "z")}
 """Names of the components of a position, by their number."""
 UPWARDS = np.array([0.0, 0.0, 1.0])
 """The direction in space that a picture shows upright."""
@@ -74,10 +74,10 @@ def positions_along(run: MotionData, points: Points) -> Positions:
 
 
 def _position(run: MotionData, name: str, point: Any) -> Floats:
-    if not isinstance(point, tuple | list) or len(point) not in ROLES:
+    if not isinstance(point, tuple | list) or len(point) not in ROLES_OF_POINTS:
         raise InputError(f"point `{name}` must be a pair (horizontal, vertical), or a triple in space; got {point!r}.")
     columns: list[Floats] = []
-    for role, value in zip(ROLES[len(point)], point, strict=True):
+    for role, value in zip(ROLES_OF_POINTS[len(point)], point, strict=True):
         label = f"the {role} position of point `{name}`"
         columns.append(np.full(len(run), float(value)) if isinstance(value, Real) else history(run, value, label))
         if not np.isfinite(columns[-1]).all():

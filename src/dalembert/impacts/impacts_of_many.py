@@ -34,8 +34,8 @@ class ImpactsOfMany(NamedTuple):
     valid: Flags
 
 
-class _Parts(NamedTuple):
-    """The parts of the impact problems: see ``impact._Parts``; arrays have a leading axis N."""
+class _PartsOfMany(NamedTuple):
+    """The parts of the impact problems: see ``impact._PartsOfMany``; arrays have a leading axis N."""
 
     problem: ImpulsesOfMany
     members: list[int]
@@ -87,7 +87,7 @@ def _times(A: Floats, x: Floats) -> Floats:
 
 def _parts(
     model: ContactTermsOfMany, terms: Terms, at: tuple[Floats, Floats, Floats], taking_part: Flags, rest: Flags
-) -> _Parts:
+) -> _PartsOfMany:
     names = np.flatnonzero(taking_part).tolist()
     members = [i for i in names if model.one_sided[i] or i in model.friction]
     equations = [i for i in names if i not in members]
@@ -116,7 +116,7 @@ def _parts(
     free_rows = own > HELD * alone
     coupling = coupling * (free_rows[:, :, None] & free_rows[:, None, :])
     valid = ((restitution >= 0) & (restitution <= 1)).all(axis=1) & np.isfinite(coupling).all(axis=(1, 2))
-    return _Parts(problem, members, equations, rows, mobility, free, np.nan_to_num(coupling), valid)
+    return _PartsOfMany(problem, members, equations, rows, mobility, free, np.nan_to_num(coupling), valid)
 
 
 def _slip(model: ContactTermsOfMany, i: int, at: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats, Floats]:
@@ -134,7 +134,7 @@ def _slip(model: ContactTermsOfMany, i: int, at: tuple[Floats, Floats, Floats]) 
 
 
 def _is_valid(
-    model: ContactTermsOfMany, parts: _Parts, at: tuple[Floats, Floats, Floats], after: Floats, pushed: Floats
+    model: ContactTermsOfMany, parts: _PartsOfMany, at: tuple[Floats, Floats, Floats], after: Floats, pushed: Floats
 ) -> Flags:
     """Return which impacts satisfy the equations and create no energy: see ``impact._refuse_invalid``."""
     y, t, p = at

@@ -21,7 +21,7 @@ from dalembert.impacts.impulses import ALLOWED, MOST_STATES
 SYSTEMS_AT_ONCE = 2**15
 """Linear systems that are solved at once, to bound their memory."""
 
-SINGULAR = 1e-9
+SINGULAR_CONTACTS = 1e-9
 """Determinant, relative to the product of the lengths of its rows, below which a matrix may be singular."""
 
 Flags = NDArray[np.bool_]
@@ -166,7 +166,7 @@ def _times(A: Floats, x: Floats) -> Floats:
 def _solved(G: Floats, h: Floats) -> Floats:
     """Return the solutions of linear systems, the shortest ones where redundant contacts make a matrix singular."""
     lengths = np.linalg.norm(G, axis=-1).prod(axis=-1)
-    singular = ~(np.abs(np.linalg.det(G)) > SINGULAR * lengths)
+    singular = ~(np.abs(np.linalg.det(G)) > SINGULAR_CONTACTS * lengths)
     found = np.empty_like(h)
     found[~singular] = np.linalg.solve(G[~singular], h[~singular][..., None])[..., 0]
     inverse: Any = np.linalg.pinv(G[singular], rcond=np.finfo(float).eps * G.shape[-1])

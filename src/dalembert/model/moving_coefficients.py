@@ -18,10 +18,10 @@ from dalembert.model.laws import Coefficient
 from dalembert.model.symbols import ConstraintSymbol, functions_of_time, t
 from dalembert.model.system import System
 
-ROUNDED = 1e-12
+ROUNDED_SIGN = 1e-12
 """Value of a coefficient, relative to its largest one before, whose sign is rounding."""
 
-PARTS_OF_STEP = 8
+COEFFICIENTS_PER_STEP = 8
 """Parts of a step within which coefficients that depend on time alone are evaluated."""
 
 
@@ -54,12 +54,12 @@ class MovingCoefficients:
         """Return the first of the states (T, 2n) of a motion after which, or at which, a coefficient is negative."""
         at, states, place = times, y, np.arange(len(times))
         if len(times) > 1 and not self.of_state:
-            parts = np.arange(PARTS_OF_STEP) / PARTS_OF_STEP
+            parts = np.arange(COEFFICIENTS_PER_STEP) / COEFFICIENTS_PER_STEP
             at = np.append((times[:-1, None] + parts * np.diff(times)[:, None]).ravel(), times[-1])
-            place = np.append(np.repeat(place[:-1], PARTS_OF_STEP), place[-1])
+            place = np.append(np.repeat(place[:-1], COEFFICIENTS_PER_STEP), place[-1])
             states = y[place]
         values = self.values(at, states, p)
-        off = values < -ROUNDED * np.maximum.accumulate(np.abs(values), axis=0)
+        off = values < -ROUNDED_SIGN * np.maximum.accumulate(np.abs(values), axis=0)
         if not off.any():
             return None
         first = int(np.argmax(off.any(axis=1)))

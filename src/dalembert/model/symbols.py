@@ -15,6 +15,7 @@ from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, symbol_array
+from dalembert.names import quoted
 
 MULTIPLIER = "lam."
 """Prefix of the plain symbol of a multiplier; the name of its constraint follows."""
@@ -68,7 +69,11 @@ def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
         found: Any = sp.symbols(names, **options)
     except ValueError as error:
         raise ModelError([f"`names` must be names; got {names!r}, in which there is a {error}."]) from None
-    if t in (found if isinstance(found, (tuple, list)) else (found,)):
+    several = found if isinstance(found, (tuple, list)) else (found,)
+    odd = [symbol.name for symbol in several if not any(map(str.isalpha, getattr(symbol, "name", "x")))]
+    if odd:  # `da.parameters("x + 1")` would be three of them
+        raise ModelError([f"`names` must be names, each with a letter in it; got {quoted(odd)} in {names!r}."])
+    if t in several:
         raise ModelError(["`t` is the symbol of time, `da.t`; choose another name for a parameter."])
     return found
 
