@@ -71,7 +71,7 @@ def _named(names: Any, verb: str, example: str, **options: Any) -> Any:
         raise ModelError([f"`names` must be names; got {names!r}, in which there is a {error}."]) from None
     several = found if isinstance(found, (tuple, list)) else (found,)
     odd = [symbol.name for symbol in several if not any(map(str.isalpha, getattr(symbol, "name", "x")))]
-    if odd:  # `da.parameters("x + 1")` would be three of them
+    if odd and isinstance(names, str):  # `da.parameters("x + 1")` would be three of them
         raise ModelError([f"`names` must be names, each with a letter in it; got {quoted(odd)} in {names!r}."])
     if t in several:
         raise ModelError(["`t` is the symbol of time, `da.t`; choose another name for a parameter."])
