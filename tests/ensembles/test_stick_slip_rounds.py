@@ -188,7 +188,7 @@ def test_forces_are_those_of_single_runs(case: str) -> None:
             np.testing.assert_allclose(last[name].values[i], getattr(run, name)[-1:], atol=1e-11)
 
 
-def test_forces_in_a_rough_pin_and_of_members_that_are_handed_over() -> None:
+def test_forces_in_a_rough_pin() -> None:
     """Reactions that friction changes; the second system is simulated member by member where it sticks."""
     rod = da.PlanarBody("rod", mass=1, inertia=0.1, position=(0.5, 0))
     pin = da.Revolute("pin", da.ground.at(0, 0), rod.at(-0.5, 0), radius=0.5, nonideal=da.Coulomb(mu))
