@@ -41,6 +41,26 @@ def set_guards(model: SwitchingModel, part: SwitchingMembers, choice: ChoiceOfMa
             part.put(own, some)
 
 
+def coinciding(model: SwitchingModel, part: SwitchingMembers, fired: Flags, span: float) -> Flags:
+    """Return the events (N, E) that occur where members are, but for rounding of the time, beside those in ``fired``.
+
+    Just ahead their expressions are beyond zero, so that the next phase would not see them pass through it.
+    """
+    found = np.zeros(fired.shape, bool)
+    for own, active in model.by_mode(part) if model.events else ():
+        some = part.subset(own)
+        acceleration, reactions, _ = active.motion(some)
+        for k, expression in enumerate(active.event_expressions):
+            values = some.signs[:, k, None] * _ahead(
+                active, some, acceleration, reactions, expression, RATE_STEP * span
+            )
+            with np.errstate(all="ignore"):  # infinite at a pole
+                rate = (values[:, -1] - values[:, 0]) / RATE_STEP
+            passes = (rate < 0) & (values[:, 0] + some.offsets[:, k] <= -rate * AT_ZERO)
+            found[own, k] = passes & some.watched[:, k] & ~fired[own, k]
+    return found
+
+
 def _set_guards_of_constraints(model: SwitchingModel, part: SwitchingMembers, choice: ChoiceOfMany) -> None:
     E, gaps = len(model.events), GapsOfMany.at(model, part)
     largest = np.abs(gaps.terms.A).max(axis=2, initial=np.finfo(float).tiny)

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.ensembles.contact_choice import choose_of_many
 from dalembert.ensembles.contact_gaps import GapsOfMany, ImpactHistories
-from dalembert.ensembles.event_sides import set_guards
+from dalembert.ensembles.event_sides import coinciding, set_guards
 from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.stick_slip_transitions import groups
 from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembers, SwitchingModel
@@ -74,6 +74,9 @@ class SwitchingDecisions:
 
     def follow_guards(self, part: SwitchingMembers, fired: Flags) -> Flags:
         """Choose the next phases of members whose guards have fired; return which of them stop there."""
+        E = len(self.model.events)
+        fired = fired.copy()
+        fired[:, :E] |= coinciding(self.model, part, fired[:, :E], self.end - self.begin)
         stops = self._react(part, fired)
         own = np.flatnonzero(~(stops | part.odd))
         if own.size:
@@ -81,6 +84,15 @@ class SwitchingDecisions:
             self._choose_phases(some, fired[own], started=True)
             part.put(own, some)
         return stops
+
+    def record_last(self, part: SwitchingMembers) -> None:
+        """Record the events at the last time of the run, where nothing follows from them."""
+        none = np.zeros((len(part), len(self.model.events)), bool)
+        self._record_events(part, coinciding(self.model, part, none, self.end - self.begin))
+
+    def _record_events(self, part: SwitchingMembers, occurs: Flags) -> None:
+        for k, event in enumerate(self.model.events):
+            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
 
     def _react(self, part: SwitchingMembers, fired: Flags) -> Flags:
         """Release constraints, and apply the changes of events; return which members stop."""
@@ -90,8 +102,7 @@ class SwitchingDecisions:
         part.active &= ~released
         part.releases = np.where(released, 0.0, part.releases)
         occurs = fired[:, :E] & part.watched
-        for k, event in enumerate(model.events):
-            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
+        self._record_events(part, occurs)
         stops = (occurs & np.array([event.stop for event in model.events], bool)).any(axis=1)
         changing = occurs & np.array([event.then is not None for event in model.events], bool)
         own = np.flatnonzero(changing.any(axis=1) & ~stops)
