@@ -82,6 +82,14 @@ def test_each_unit_has_an_axis() -> None:
     assert labels(motion().plot({x: "m", y: "m", da.t: "s"}))[0] == "coordinates / m"
 
 
+@pytest.mark.parametrize(("size", "limits"), [(1e-17, (-1, 1)), (1e-9, (-1e-9, 1e-9))])
+def test_forces_of_the_size_of_rounding_are_drawn_as_zero(size: float, limits: tuple[float, float]) -> None:
+    run = motion("x y theta")
+    run = replace(run, ideal_force=run.ideal_force * np.array([1, 1, size / 10]))
+    torque = run.plot(UNITS).axes[3]
+    assert torque.get_ylim() == pytest.approx(limits, rel=0.1)
+
+
 def test_violations_in_different_units_name_them_in_the_legend() -> None:
     legend = motion("x y", "rod skate").plot({"rod": "m²", "skate": "m/s"}).axes[-1].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["rod / m²", "skate / (m/s)"]

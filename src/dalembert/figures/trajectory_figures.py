@@ -7,7 +7,7 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +31,8 @@ SHOWN_ZERO = 1e-18
 """Value at which an exact zero is drawn on a logarithmic axis: well below rounding."""
 ROUNDING_TOP = 1e-12
 """Smallest upper limit of a logarithmic axis of violations, so that mere rounding errors look small."""
+ROUNDING_OF_FORCES = 1e-14
+"""Forces below this part of the largest one are rounding errors, and are drawn as zero on an axis from -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class Panel:
     columns: tuple[int, ...]
     height: float = 2.2
     logarithmic: bool = False
+    zero: float = 0.0
+    """The size below which values are rounding errors."""
 
 
 def overview(run: MotionData, units: Units | None = None) -> Figure:
@@ -187,7 +191,8 @@ def _constraint_panels(run: MotionData, unit: UnitOf) -> list[Panel]:
         parts = {"ideal": run.ideal_force, "nonideal": run.nonideal_force}
     panels: list[Panel] = []
     for part, values in parts.items():
-        panels += _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
+        found = _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
+        panels += [replace(panel, zero=ROUNDING_OF_FORCES * float(np.abs(values).max())) for panel in found]
     return [*panels, _logarithmic("violation", run.violation, run.constraints, unit)]
 
 
@@ -240,6 +245,8 @@ def _draw(axis: Any, t: Floats, panel: Panel) -> None:
     if panel.logarithmic:
         axis.set_yscale("log")
         axis.set_ylim(top=max(ROUNDING_TOP, axis.get_ylim()[1]))
+    elif np.abs(panel.values[:, panel.columns]).max() < panel.zero:
+        axis.set_ylim(-1, 1)
     axis.set_ylabel(panel.title)
     axis.margins(x=0)
     plain_axis(axis)
