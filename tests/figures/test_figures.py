@@ -113,6 +113,14 @@ def test_curves_differ_in_colour_and_style_and_legends_lie_beside_them(count: in
         assert axis.get_legend().get_texts()[-1].get_text() == f"{count - MOST_LINES} more"
 
 
+def test_a_legend_of_long_names_counts_those_that_do_not_fit() -> None:
+    rows = [f"{part} is perpendicular to its axis".replace(" ", "_") for part in "abcdefghijklmnopqrstu"]
+    axis = motion("x", " ".join(rows)).plot().axes[-1]
+    names = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert names == [*rows[:9], "12 more"] and len(axis.lines) >= len(rows)
+    assert axis.get_window_extent().width > 0.5 * axis.figure.bbox.width
+
+
 def test_names_are_printed_as_on_paper() -> None:
     shown = {
         "x": "x",
