@@ -41,23 +41,34 @@ def set_guards(model: SwitchingModel, part: SwitchingMembers, choice: ChoiceOfMa
             part.put(own, some)
 
 
-def coinciding(model: SwitchingModel, part: SwitchingMembers, fired: Flags, span: float) -> Flags:
-    """Return the events (N, E) that occur where members are, but for rounding of the time, beside those in ``fired``.
+def coinciding(
+    active: ActiveSet,
+    some: SwitchingMembers,
+    acceleration: Floats,
+    reactions: Floats,
+    span: float,
+    fired: Flags,
+    ended: Flags,
+) -> Flags:
+    """Return the guards (N, E + m) of members in one mode that vanish beside those that fired, but for rounding.
 
-    Just ahead their expressions are beyond zero, so that the next phase would not see them pass through it.
+    As by ``hybrid.event_guards.coinciding``: events of members in ``ended`` (N,), and reactions where another one has
+    vanished.
     """
-    found = np.zeros(fired.shape, bool)
-    for own, active in model.by_mode(part) if model.events else ():
-        some = part.subset(own)
-        acceleration, reactions, _ = active.motion(some)
-        for k, expression in enumerate(active.event_expressions):
-            values = some.signs[:, k, None] * _ahead(
-                active, some, acceleration, reactions, expression, RATE_STEP * span
-            )
-            with np.errstate(all="ignore"):  # infinite at a pole
-                rate = (values[:, -1] - values[:, 0]) / RATE_STEP
-            passes = (rate < 0) & (values[:, 0] + some.offsets[:, k] <= -rate * AT_ZERO)
-            found[own, k] = passes & some.watched[:, k] & ~fired[own, k]
+    E, found = len(active.model.events), np.zeros(some.signs.shape, bool)
+    forces = E + np.flatnonzero(active.active)
+    by_force = fired[:, forces].any(axis=1)
+    for i, expression in active.guards.items():
+        left = ~fired[:, i] & (some.watched[:, i] & ended if i < E else by_force)
+        own = np.flatnonzero(left) if i < E or i in forces else np.zeros(0, np.intp)
+        if not own.size:
+            continue
+        part = some.subset(own)
+        values = _ahead(active, part, acceleration[own], reactions[own], expression, RATE_STEP * span)
+        sign = part.signs[:, i]
+        with np.errstate(all="ignore"):  # infinite at a pole
+            rate = sign * (values[:, -1] - values[:, 0]) / RATE_STEP
+        found[own, i] = (rate < 0) & (sign * values[:, 0] + part.offsets[:, i] <= -rate * AT_ZERO)
     return found
 
 

@@ -37,11 +37,14 @@ class SwitchingDecisions:
     record: EventRecord
 
     def fired(self, part: SwitchingMembers) -> Flags:
-        """Return the guards (N, E + m) that have ended the phases of members; none if friction alone has."""
+        """Return the guards (N, E + m) that have ended the phases of members, and those that coincide with them.
+
+        There are none if friction alone has ended a phase.
+        """
         found = np.zeros(part.signs.shape, bool)
         for own, active in self.model.by_mode(part):
             some, numbers = part.subset(own), list(active.guards)
-            _, reactions, valid = active.motion(some)
+            acceleration, reactions, valid = active.motion(some)
             values = active.values(tuple(active.guards.values()), *some.at, reactions)
             values = some.signs[:, numbers] * values + some.offsets[:, numbers]
             part.odd[own] |= ~valid.astype(bool) | np.isnan(values).any(axis=1)
@@ -51,6 +54,8 @@ class SwitchingDecisions:
                 hidden = np.flatnonzero(~negative.any(axis=1))
                 negative[hidden, np.argmin(values[hidden], axis=1)] = True
             found[own[:, None], numbers] = negative
+            ended = found[own].any(axis=1)
+            found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own], ended)
         return found
 
     def start(self, part: SwitchingMembers) -> None:
@@ -74,9 +79,6 @@ class SwitchingDecisions:
 
     def follow_guards(self, part: SwitchingMembers, fired: Flags) -> Flags:
         """Choose the next phases of members whose guards have fired; return which of them stop there."""
-        E = len(self.model.events)
-        fired = fired.copy()
-        fired[:, :E] |= coinciding(self.model, part, fired[:, :E], self.end - self.begin)
         stops = self._react(part, fired)
         own = np.flatnonzero(~(stops | part.odd))
         if own.size:
@@ -87,8 +89,14 @@ class SwitchingDecisions:
 
     def record_last(self, part: SwitchingMembers) -> None:
         """Record the events at the last time of the run, where nothing follows from them."""
-        none = np.zeros((len(part), len(self.model.events)), bool)
-        self._record_events(part, coinciding(self.model, part, none, self.end - self.begin))
+        none, occurs = np.zeros(part.signs.shape, bool), np.zeros(part.watched.shape, bool)
+        for own, active in self.model.by_mode(part) if self.model.events else ():
+            some, span = part.subset(own), self.end - self.begin
+            acceleration, reactions, _ = active.motion(some)
+            everywhere = np.ones(len(own), bool)
+            found = coinciding(active, some, acceleration, reactions, span, none[own], everywhere)
+            occurs[own] = found[:, : occurs.shape[1]]
+        self._record_events(part, occurs)
 
     def _record_events(self, part: SwitchingMembers, occurs: Flags) -> None:
         for k, event in enumerate(self.model.events):

@@ -71,8 +71,8 @@ MOST_ROWS_OF_SHORT_STEP = 12
 LARGEST_PART = 4
 """Most equations of a part of a display that was divided."""
 
-LETTER = 0.55
-"""Average width of a letter in the size of the font."""
+LETTER, FORMULA_LETTER = 0.55, 0.65
+"""Average width of a letter in the size of the font, in words and in formulas."""
 
 PAGE_STYLE = """
 :root { color-scheme: light dark; }
@@ -122,8 +122,8 @@ def _block(block: Any, literal: frozenset[str]) -> str:
     if len(block) <= MOST_TOGETHER:
         return _display(display(block, literal), "equations", style)
     named = any(e.label for e in block)
-    first = max(len(e.label) if named else widest_line(e.left, room) for e in block)
-    style |= {"--indent": f"{max(0.0, min(0.3, (1 - wide) / 2)):.0%}", "--first-column": f"{first * LETTER:.3g}em"}
+    first = max(LETTER * len(e.label) if named else FORMULA_LETTER * widest_line(e.left, room) for e in block)
+    style |= {"--indent": f"{max(0.0, min(0.3, (1 - wide) / 2)):.0%}", "--first-column": f"{first:.3g}em"}
     parts = -(-len(block) // LARGEST_PART)
     ends = [len(block) * k // parts for k in range(parts + 1)]
     chunks = [block[a:b] for a, b in pairwise(ends)]
