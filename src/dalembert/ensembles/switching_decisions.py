@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.ensembles.contact_choice import choose_of_many
 from dalembert.ensembles.contact_gaps import GapsOfMany, ImpactHistories
-from dalembert.ensembles.event_sides import set_guards
+from dalembert.ensembles.event_sides import coinciding, set_guards
 from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.stick_slip_transitions import groups
 from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembers, SwitchingModel
@@ -37,11 +37,14 @@ class SwitchingDecisions:
     record: EventRecord
 
     def fired(self, part: SwitchingMembers) -> Flags:
-        """Return the guards (N, E + m) that have ended the phases of members; none if friction alone has."""
+        """Return the guards (N, E + m) that have ended the phases of members, and those that coincide with them.
+
+        There are none if friction alone has ended a phase.
+        """
         found = np.zeros(part.signs.shape, bool)
         for own, active in self.model.by_mode(part):
             some, numbers = part.subset(own), list(active.guards)
-            _, reactions, valid = active.motion(some)
+            acceleration, reactions, valid = active.motion(some)
             values = active.values(tuple(active.guards.values()), *some.at, reactions)
             values = some.signs[:, numbers] * values + some.offsets[:, numbers]
             part.odd[own] |= ~valid.astype(bool) | np.isnan(values).any(axis=1)
@@ -51,6 +54,7 @@ class SwitchingDecisions:
                 hidden = np.flatnonzero(~negative.any(axis=1))
                 negative[hidden, np.argmin(values[hidden], axis=1)] = True
             found[own[:, None], numbers] = negative
+            found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own])
         return found
 
     def start(self, part: SwitchingMembers) -> None:
