@@ -140,7 +140,7 @@ def signal(
               values of this expression. The kind "previous" jumps and must be a function of time
 
     A constraint at position level needs accelerations, and therefore a signal with a continuous derivative: "cubic" or
-    "pchip". At velocity level, "linear" is enough.
+    "pchip". At velocity level, "linear" is enough, and at a jump of "previous" the velocities follow by an impulse.
 
     Raises
     ------
