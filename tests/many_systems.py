@@ -59,7 +59,7 @@ PATHS: dict[str, Callable[[int], object]] = {
     "ledger": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]).ledger(),
     "ensemble": _ensemble,
     "ensemble, stick and slip": lambda k: da.simulate_ensemble(block(k), np.zeros((3, 2)), (0.1, 0), [0, 0.2]),
-    "ensemble, GPU": lambda k: _ensemble(k, device="gpu"),
+    "ensemble, GPU": lambda k: _ensemble(k, device="gpu", step=0.01),
     "diffrax": _by_diffrax,
     "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),
 }
