@@ -9,6 +9,7 @@ from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
+from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.input_sources import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms
@@ -23,7 +24,7 @@ from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, sparse_order
 from dalembert.native.partitioned_elimination import PartitionedElimination
-from dalembert.native.tape import EnergyTerms, OutputLengths, Program, Tape, operations
+from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape, operations
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CLEARLY_FEWER = 0.8
@@ -52,7 +53,8 @@ class Programs:
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
         # low levels first, so that a correction at one level uses a leading part of the elimination
         self.rows = tuple(sorted(rows, key=lambda k: (LEVELS.index(source.levels[k]), k)))
-        self.classes = [LEVELS.index(source.levels[k]) for k in self.rows]
+        levels = [LEVELS.index(source.levels[k]) for k in self.rows]
+        self.classes = [level - levels[0] for level in levels]
         masses = [{i for i, e in enumerate(row) if e != 0} for row in source.form.mass_matrix]
         touched = [{i for i, e in enumerate(source.form.constraint_matrix[k]) if e != 0} for k in self.rows]
         self.order = sparse_order(masses, touched, self.classes)
@@ -141,14 +143,15 @@ class Programs:
         levels = STATE_LEVELS
         return Program(recorded.tape, [r for level in levels for r in recorded.residuals(level, everything)])
 
-    def hot(self, iterations: int | None) -> tuple[Program, Program | None, Program | None]:
-        """Record the programs of every step: acceleration, projection if there are iterations, agreement of rows."""
+    def hot(self, iterations: int | None) -> HotPrograms:
+        """Record the programs of every step, with a projection if there are iterations."""
         # the rows must agree without stabilising terms, which differ by level
         stated = Programs(self.source, self.rows, None, refined=self.refined)
-        return (
+        return HotPrograms(
             self.acceleration(),
             self.projection(iterations) if iterations and (self.rows or self.source.integrals) else None,
             stated.agreement() if len(self.rows) < self.m else None,
+            friction_resolution(self),
         )
 
     def start(self) -> Program:

@@ -107,8 +107,8 @@ class RecordedTerms:
     @cached_property
     def partitioned_elimination(self) -> PartitionedElimination:
         M, A, classes = self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.classes
-        usable = sum(own == classes[0] for own in classes)
-        return PartitionedElimination(M, A, partition(TapePolynomials(self.tape), M, A, usable), classes)
+        found = partition(TapePolynomials(self.tape), M, A, classes.count(0))
+        return PartitionedElimination(M, A, found, classes)
 
     def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
         """Return the motion under a force f with right side e of the rows in use.

@@ -170,7 +170,8 @@ def sparse_order(
 
     masses     for each coordinate the others that M couples it with
     rows       for each constraint its coordinates, after which its multiplier is eliminated
-    classes    for each constraint its class; those of a later class are eliminated after all earlier unknowns
+    classes    for each constraint its class; those of class 0 are eliminated once their coordinates are, those of later
+               classes after all earlier unknowns
     constant   coordinates whose diagonal entry in M is constant. Of equal degrees they are eliminated first: division
                by their pivots is no part of a step.
     """
@@ -181,9 +182,8 @@ def sparse_order(
         for i in touched:
             neighbours[i].add(n + k)
     # rows of a later class come last, so that a leading part of the factors solves for the earlier classes alone
-    first = min(classes, default=0)
     waits_for: Mapping[int, set[int]] = {
-        n + k: set(rows[k]) if own == first else {*range(n), *(n + j for j, other in enumerate(classes) if other < own)}
+        n + k: set(rows[k]) if own == 0 else {*range(n), *(n + j for j, other in enumerate(classes) if other < own)}
         for k, own in enumerate(classes)
     }
     order: list[int] = []
