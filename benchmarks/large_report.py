@@ -92,7 +92,7 @@ def points(rows: Rows, kind: str, program: str, key: str) -> list[tuple[int, flo
     if program in ALONE:
         program, key = "dalembert", program if key == "acceleration" else ""
     found = [row for row in with_constraints(rows) if (row["kind"], row["program"]) == (kind, program)]
-    return [(row["constraints"], row[key]) for row in found if key in row and row["constraints"]]
+    return [(row["constraints"], row[key]) for row in found if row.get(key) and row["constraints"]]
 
 
 def _slope(given: list[tuple[int, float]]) -> str:
