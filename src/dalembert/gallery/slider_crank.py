@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.gallery.bodies import start_of
-from dalembert.gallery.contact_cases import PHASES, audit, times_of
+from dalembert.gallery.contact_cases import PHASES, audit
 from dalembert.gallery.definition import Case, Check, Curve, Picture, si
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.contact_joints import PlaneContact
