@@ -30,6 +30,15 @@ def changing() -> Any:
     return free_fall(da.Event(y, direction=-1, name="strikes", then=rises), da.Event(y.diff(t), name="turns"))
 
 
+def at_one_time() -> Any:
+    """Three events at one time, two of them by rounding only, and one at the last time."""
+    v = y.diff(t)
+    half = da.Event(y - 5 + g / 8, direction=-1, name="half", then=da.Change({v: v + 1}))
+    middle = da.Event(t - sp.Rational(1, 2), name="middle", then=da.Change({v: 2 * v}))
+    right = da.Event(x - sp.Rational(1, 2), name="right", then=da.Change({x.diff(t): 2}))
+    return free_fall(middle, half, right, da.Event(t - 4, name="last"))
+
+
 def switching() -> Any:
     """A falling mass on a spring; a brake stops its motion aside, with an impulse, and lets go when its force is b."""
     brake = da.Constraint(x.diff(t) - y.diff(t) / 4, name="brake", active=False)
@@ -142,6 +151,7 @@ def shaken() -> Any:
 CASES: dict[str, Callable[[], Any]] = {
     "events that stop": stopping,
     "events that change": changing,
+    "events at one time": at_one_time,
     "constraints that are switched": switching,
     "events at one instant": coinciding,
     "contacts that open together": shaken,

@@ -54,7 +54,8 @@ class SwitchingDecisions:
                 hidden = np.flatnonzero(~negative.any(axis=1))
                 negative[hidden, np.argmin(values[hidden], axis=1)] = True
             found[own[:, None], numbers] = negative
-            found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own])
+            ended = found[own].any(axis=1)
+            found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own], ended)
         return found
 
     def start(self, part: SwitchingMembers) -> None:
@@ -86,6 +87,21 @@ class SwitchingDecisions:
             part.put(own, some)
         return stops
 
+    def record_last(self, part: SwitchingMembers) -> None:
+        """Record the events at the last time of the run, where nothing follows from them."""
+        none, occurs = np.zeros(part.signs.shape, bool), np.zeros(part.watched.shape, bool)
+        for own, active in self.model.by_mode(part) if self.model.events else ():
+            some, span = part.subset(own), self.end - self.begin
+            acceleration, reactions, _ = active.motion(some)
+            everywhere = np.ones(len(own), bool)
+            found = coinciding(active, some, acceleration, reactions, span, none[own], everywhere)
+            occurs[own] = found[:, : occurs.shape[1]]
+        self._record_events(part, occurs)
+
+    def _record_events(self, part: SwitchingMembers, occurs: Flags) -> None:
+        for k, event in enumerate(self.model.events):
+            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
+
     def _react(self, part: SwitchingMembers, fired: Flags) -> Flags:
         """Release constraints, and apply the changes of events; return which members stop."""
         model, E = self.model, len(self.model.events)
@@ -94,8 +110,7 @@ class SwitchingDecisions:
         part.active &= ~released
         part.releases = np.where(released, 0.0, part.releases)
         occurs = fired[:, :E] & part.watched
-        for k, event in enumerate(model.events):
-            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
+        self._record_events(part, occurs)
         stops = (occurs & np.array([event.stop for event in model.events], bool)).any(axis=1)
         changing = occurs & np.array([event.then is not None for event in model.events], bool)
         own = np.flatnonzero(changing.any(axis=1) & ~stops)

@@ -85,7 +85,8 @@ def coinciding(segment: Segment, y: Floats, span: float) -> tuple[Guard, ...]:
 
     def passes(guard: Guard) -> bool:
         values = _values_ahead(guard.expression, now, segment.end, RATE_STEP * span)
-        rate = guard.sign * float(values[-1] - values[0]) / RATE_STEP
+        with np.errstate(all="ignore"):  # infinite at a pole
+            rate = guard.sign * float(values[-1] - values[0]) / RATE_STEP
         return bool(rate < 0 and guard.sign * float(values[0]) + guard.offset <= -rate * AT_ZERO)
 
     return tuple(guard for guard in left if passes(guard))
