@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 import dalembert as da
+from benchmarks import pinocchio_loops
 
 
 @functools.cache
@@ -21,9 +22,12 @@ def _pinocchio_model(path: Path, floating: bool) -> Any:
 
 
 def pinocchio_acceleration(mechanism: Any, path: Path, floating: bool, motion: Any) -> dict[str, Any] | None:
-    """Return the accelerations of all joints; None for files that Pinocchio is not asked to read."""
+    """Return the accelerations of all joints; None for MJCF files with equality constraints other than `connect`."""
     if path.suffix != ".urdf":
-        return None
+        source = _mujoco_model(path, floating)
+        data, keys = _mujoco_data(source, motion)
+        rates = pinocchio_loops.acceleration(source, data)
+        return None if rates is None else _by_joint(source, keys, motion, rates)
     model = _pinocchio_model(path, floating)
     data = model.createData()
     q, v = pin.neutral(model), np.zeros(model.nv)
@@ -130,8 +134,20 @@ def mujoco_acceleration(mechanism: Any, path: Path, floating: bool, motion: Any)
     except ValueError as error:
         print(f"MuJoCo refuses {path.name}: {error}")
         return None
-    data = mujoco.MjData(model)
-    keys = {}
+    data, keys = _mujoco_data(model, motion)
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    M = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, M)
+    rows, rhs = _loops(mechanism, model, data)
+    coupled = _coupled(mechanism, lambda name: model.joint(name).dofadr[0], model.nv)
+    A, b = np.vstack([rows, coupled]), np.concatenate([rhs, np.zeros(len(coupled))])
+    return _by_joint(model, keys, motion, _constrained(M, data.qfrc_passive - data.qfrc_bias, A, b))
+
+
+def _mujoco_data(model: Any, motion: Any) -> tuple[Any, dict[int, str]]:
+    """Return MuJoCo's data of a state, and the name of each joint in the motion."""
+    data, keys = mujoco.MjData(model), {}
     for k in range(model.njnt):
         kind, name = model.jnt_type[k], model.joint(k).name
         keys[k] = name = _key(model, k, motion, name)
@@ -144,14 +160,11 @@ def mujoco_acceleration(mechanism: Any, path: Path, floating: bool, motion: Any)
             data.qpos[p : p + 4], data.qvel[v : v + 3] = where, rate
         else:
             data.qpos[p], data.qvel[v] = where + model.qpos0[p], rate
-    mujoco.mj_fwdPosition(model, data)
-    mujoco.mj_fwdVelocity(model, data)
-    M = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, data, M)
-    rows, rhs = _loops(mechanism, model, data)
-    coupled = _coupled(mechanism, lambda name: model.joint(name).dofadr[0], model.nv)
-    A, b = np.vstack([rows, coupled]), np.concatenate([rhs, np.zeros(len(coupled))])
-    found = _constrained(M, data.qfrc_passive - data.qfrc_bias, A, b)
+    return data, keys
+
+
+def _by_joint(model: Any, keys: dict[int, str], motion: Any, found: Any) -> dict[str, Any]:
+    """Return the accelerations of joints, from those along MuJoCo's degrees of freedom."""
     result: dict[str, Any] = {}
     for k, name in keys.items():
         v = model.jnt_dofadr[k]

@@ -308,9 +308,14 @@ def test_a_contradicting_constraint_is_not_called_redundant() -> None:
     assert "follows from" not in str(verdict)
 
 
-def test_states_at_which_constraints_exclude_a_singular_mass_matrix_are_not_reported() -> None:
-    """That of a free body vanishes with its Euler parameters, which have unit length."""
-    verdict = da.check(da.Mechanism(da.Body("body", mass=1, inertia=(1, 2, 3))).system)
+@pytest.mark.parametrize("count", [1, 3])
+def test_states_at_which_constraints_exclude_a_singular_mass_matrix_are_not_reported(count: int) -> None:
+    """That of a free body vanishes with its Euler parameters, which have unit length.
+
+    The determinant of three is smaller by 2⁻²⁴ where all of them have half the length.
+    """
+    bodies = [da.Body(f"body{k}", mass=1, inertia=(1, 2, 3)) for k in range(count)]
+    verdict = da.check(da.Mechanism(bodies).system)
     assert [finding.message for finding in verdict.findings if finding.about == "mass matrix"] == [
         "The mass matrix is positive definite."
     ]

@@ -82,6 +82,14 @@ def test_each_unit_has_an_axis() -> None:
     assert labels(motion().plot({x: "m", y: "m", da.t: "s"}))[0] == "coordinates / m"
 
 
+@pytest.mark.parametrize(("size", "limits"), [(1e-17, (-1, 1)), (1e-9, (-1e-9, 1e-9))])
+def test_forces_of_the_size_of_rounding_are_drawn_as_zero(size: float, limits: tuple[float, float]) -> None:
+    run = motion("x y theta")
+    run = replace(run, ideal_force=run.ideal_force * np.array([1, 1, size / 10]))
+    torque = run.plot(UNITS).axes[3]
+    assert torque.get_ylim() == pytest.approx(limits, rel=0.1)
+
+
 def test_violations_in_different_units_name_them_in_the_legend() -> None:
     legend = motion("x y", "rod skate").plot({"rod": "m²", "skate": "m/s"}).axes[-1].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["rod / m²", "skate / (m/s)"]
@@ -103,6 +111,14 @@ def test_curves_differ_in_colour_and_style_and_legends_lie_beside_them(count: in
         assert legend.y0 >= 0 and legend.x1 <= figure.bbox.x1 and legend.y1 <= figure.bbox.y1
     if count > MOST_LINES:
         assert axis.get_legend().get_texts()[-1].get_text() == f"{count - MOST_LINES} more"
+
+
+def test_a_legend_of_long_names_counts_those_that_do_not_fit() -> None:
+    rows = [f"{part} is perpendicular to its axis".replace(" ", "_") for part in "abcdefghijklmnopqrstu"]
+    axis = motion("x", " ".join(rows)).plot().axes[-1]
+    names = [text.get_text() for text in axis.get_legend().get_texts()]
+    assert names == [*rows[:9], "12 more"] and len(axis.lines) >= len(rows)
+    assert axis.get_window_extent().width > 0.5 * axis.figure.bbox.width
 
 
 def test_names_are_printed_as_on_paper() -> None:

@@ -66,13 +66,17 @@ def test_a_slider_moves_the_motion(pendulum: Path, tmp_path: Path) -> None:
 
 def test_boxes_show_six_digits_of_a_start_that_is_used_in_full(tmp_path: Path) -> None:
     angle = float(np.arcsin(0.3))
-    page = da.page(da.System((X,), [[1]], (-sp.sin(X),)), (angle,), (0,), (0, 1), tmp_path / "start.html")
+    system = da.System((X,), [[1]], (-sp.sin(X) - L * X,))
+    page = da.page(system, (angle,), (0,), (0, 1), tmp_path / "start.html", parameters={"l": 7.2921159e-5})
     box = "document.getElementById('y0-box').value"
     reset = ["document.getElementById('reset').click()", ENDED, box, SEEK % 0, STATE]
-    expressions = [ENDED, box, TYPE % ("y0", "0.5"), ENDED, *reset]
+    small = "document.getElementById('p0-box').value"
+    expressions = [ENDED, box, TYPE % ("y0", "0.5"), ENDED, *reset, small, SLIDE % ("p0", 5e-5), small]
     (seen,) = visits([{"page": page, "expressions": expressions}], tmp_path)
     assert seen["errors"] == []
-    assert seen["values"][1] == seen["values"][6] == "0.304693" and seen["values"][-1][0] == angle
+    *_, state, before, _, after = seen["values"]
+    assert (before, after) == ("7.29212e-5", "5e-5")
+    assert seen["values"][1] == seen["values"][6] == "0.304693" and state[0] == angle
 
 
 def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
@@ -84,10 +88,11 @@ def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
         "[...document.querySelectorAll('figcaption')].map(one => one.textContent)",
         "[...document.querySelectorAll('#ledger tr')].map(row => [...row.children].map(cell => cell.textContent))",
         "livePage.plots[0].keys[0].box.click(); livePage.plots[0].low > -1.2 && livePage.plots[0].high < 0.2",
+        "livePage.plots.at(-1).high",
     ]
     (seen,) = visits([{"page": pendulum, "expressions": expressions}], tmp_path)
     assert seen["errors"] == []
-    _, playing, moved, paused, before, after, speed, plots, ledger, narrowed = seen["values"]
+    _, playing, moved, paused, before, after, speed, plots, ledger, narrowed, violated = seen["values"]
     assert (playing, paused, speed) == ("Pause", "Play", "1")
     assert 0 < moved <= before == after
     forces = ["Ideal constraint force", "Nonideal constraint force"]
@@ -97,6 +102,7 @@ def test_play_pause_speed_and_plots(pendulum: Path, tmp_path: Path) -> None:
     assert [row[0] for row in ledger] == [*(f"work of {one}" for one in works), *energies]
     assert ledger[1][2] == "0"  # the rod does no work: the number is rounding
     assert narrowed is True  # without x, the plot has the range of y
+    assert violated > -12  # a violation of the size of rounding does not fill its plot
 
 
 def test_a_printed_page_has_no_controls(pendulum: Path, tmp_path: Path) -> None:

@@ -20,6 +20,9 @@ from dalembert.tolerances import EXACT
 MOST_OPERATIONS, MOST_ROWS = 600, 6
 """Operations in a mass matrix, and rows, above which its determinant is not computed symbolically."""
 
+Scaled = Callable[[Any], Callable[[Any], Any]]
+"""A function that is scaled at one state, and then returns (k, values) at k states."""
+
 RANDOM_STARTS = 12
 """Random starts of the search for a zero."""
 SEARCH_RADIUS = 1e3
@@ -73,10 +76,11 @@ def _state(form: StandardForm) -> list[Any]:
     return [s for s in (*form.symbols.q, form.symbols.time) if s in present]
 
 
-def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], Any]]:
+def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Scaled]:
     """Return a function that draws random parameters and returns det M as a function of k states, (k, 1 + residuals).
 
-    The residuals of position-level constraints between the coordinates in M alone follow it: they must vanish too.
+    It is scaled by the units of M at a given state. The residuals of position-level constraints between the coordinates
+    in M alone follow it: they must vanish too.
     """
     M = without_dirac_deltas(form.mass_matrix)
     variables = {*form.symbols.q, form.symbols.time}
@@ -88,20 +92,24 @@ def _determinant(form: StandardForm, state: Sequence[Any]) -> Callable[[Any], Ca
     places = np.array([[distinct.index(e) for e in row] for row in M])
     function = numeric_function([*state, *others], [*distinct, *kept], ["numpy", "scipy"])
 
-    def chosen(rng: Any) -> Callable[[Any], Any]:
+    def chosen(rng: Any) -> Scaled:
         values = rng.uniform(0.5, 1.5, len(others))
-        units: Any = None
 
-        def determinant(x: Any) -> Any:
-            nonlocal units
+        def evaluated(x: Any) -> tuple[Any, Any]:
             found = _real(function(*x.T, *values), len(x))
-            matrices = np.moveaxis(found[places], -1, 0)
-            # one scale for all states, so that the determinant stays continuous
-            units = own_units(matrices[0]) if units is None else units
-            scaled = np.linalg.det(matrices / np.outer(units, units))
-            return np.column_stack([scaled, found[len(distinct) :].T])
+            return np.moveaxis(found[places], -1, 0), found[len(distinct) :].T
 
-        return determinant
+        def scaled(at: Any) -> Callable[[Any], Any]:
+            # one scale for all states, so that the determinant stays continuous
+            units = own_units(evaluated(at[None])[0][0])
+
+            def determinant(x: Any) -> Any:
+                matrices, residuals = evaluated(x)
+                return np.column_stack([np.linalg.det(matrices / np.outer(units, units)), residuals])
+
+            return determinant
+
+        return scaled
 
     return chosen
 
@@ -122,14 +130,14 @@ def _never_zero(base: Any, form: StandardForm) -> bool:
     return bool(positive.is_positive or positive.is_negative)
 
 
-def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Callable[[Any], Any]]:
+def _factor(base: Any, state: Sequence[Any]) -> Callable[[Any], Scaled]:
     """Return a function that draws random positive parameters and returns the factor, (k, 1) at k states."""
     others = sorted(graph.free_symbols(base) - set(state), key=str)
     function = numeric_function([*state, *others], base, ["numpy", "scipy"])
 
-    def chosen(rng: Any) -> Callable[[Any], Any]:
+    def chosen(rng: Any) -> Scaled:
         values = rng.uniform(0.5, 1.5, len(others))
-        return lambda x: _real([function(*x.T, *values)], len(x)).T
+        return lambda at: lambda x: _real([function(*x.T, *values)], len(x)).T
 
     return chosen
 
@@ -142,46 +150,66 @@ def _real(values: Sequence[Any], count: int) -> Any:
     return np.where(found.imag == 0, found.real, np.nan)
 
 
-def _signs(choose: Callable[[Any], Callable[[Any], Any]], size: int) -> set[float]:
+def _signs(choose: Callable[[Any], Scaled], size: int) -> set[float]:
     """Return the signs of a function around its zeros, which are searched from random states; none if it has no zero.
 
     Of several values of the function, the first counts; the others must vanish with it.
     Only the state is varied: a function that vanishes for special parameters only has no zeros in this sense.
     """
-    import scipy.optimize
-
-    least_squares: Any = scipy.optimize.least_squares
     rng = np.random.default_rng(26)
     signs: set[float] = set()
-    tolerance = MINIMIZER_TOLERANCE
     with np.errstate(all="ignore"):
         for _ in range(RANDOM_STARTS):
             # new parameters for each start: whether a zero exists may depend on them
-            function, start = choose(rng), rng.normal(size=size)
-
-            def misses(x: Any, function: Any = function) -> Any:
-                return np.nan_to_num(function(x), nan=UNDEFINED, posinf=UNDEFINED, neginf=-UNDEFINED)
-
-            def miss(x: Any, misses: Any = misses) -> Any:
-                return misses(x[None])[0]
-
-            def slopes(x: Any, misses: Any = misses) -> Any:
-                # the differences that SciPy takes, at all states in one call
-                steps = np.sqrt(np.finfo(float).eps) * np.where(x >= 0, 1, -1) * np.maximum(1.0, np.abs(x))
-                steps = (x + steps) - x
-                found = misses(np.vstack([x, x + np.diag(steps)]))
-                return ((found[1:] - found[0]) / steps[:, None]).T
-
-            first = abs(float(miss(start)[0]))
+            scaled, start = choose(rng), rng.normal(size=size)
+            # the size of det M is that at a state which the constraints allow: it is much larger where Euler parameters
+            # of many bodies are longer than one
+            start = _minimum(scaled(start), start, slice(1, None)).x
+            function = scaled(start)
+            first = abs(float(_finite(function(start[None]))[0, 0]))
             if first < EXACT:  # a matrix that is singular everywhere has no isolated zeros
                 continue
-            found = least_squares(miss, start, slopes, xtol=tolerance, ftol=tolerance, gtol=tolerance)
+            found = _minimum(function, start)
             vanishes = np.abs(found.fun) <= RELATIVE_ZERO * np.array([first, *np.ones(len(found.fun) - 1)])
             if vanishes.all() and np.abs(found.x).max() < SEARCH_RADIUS:
                 near = found.x + NEIGHBOURHOOD * (1 + np.abs(found.x)) * rng.normal(size=(40, size))
                 # both signs around a zero show that det M changes its sign there
-                signs |= set(np.sign(misses(near)[:, 0]).tolist())
+                signs |= set(np.sign(_finite(function(near))[:, 0]).tolist())
     return signs
+
+
+class _Minimum(NamedTuple):
+    """A state, and the values of a function there."""
+
+    x: Any
+    fun: Any
+
+
+def _minimum(function: Callable[[Any], Any], start: Any, part: slice = slice(None)) -> _Minimum:
+    """Return a state near ``start`` at which the sum of squares of some values of a function is least."""
+    import scipy.optimize
+
+    def misses(x: Any) -> Any:
+        return _finite(function(x))[:, part]
+
+    def slopes(x: Any) -> Any:
+        # the differences that SciPy takes, at all states in one call
+        steps = np.sqrt(np.finfo(float).eps) * np.where(x >= 0, 1, -1) * np.maximum(1.0, np.abs(x))
+        steps = (x + steps) - x
+        found = misses(np.vstack([x, x + np.diag(steps)]))
+        return ((found[1:] - found[0]) / steps[:, None]).T
+
+    values = misses(start[None])[0]
+    if not len(values):
+        return _Minimum(start, values)
+    least_squares: Any = scipy.optimize.least_squares
+    ends = dict.fromkeys(("xtol", "ftol", "gtol"), MINIMIZER_TOLERANCE)
+    found = least_squares(lambda x: misses(x[None])[0], start, slopes, **ends)
+    return _Minimum(found.x, found.fun)
+
+
+def _finite(values: Any) -> Any:
+    return np.nan_to_num(values, nan=UNDEFINED, posinf=UNDEFINED, neginf=-UNDEFINED)
 
 
 def _equation(base: Any, state: Sequence[Any], form: StandardForm) -> str:

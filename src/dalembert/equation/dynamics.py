@@ -72,6 +72,7 @@ class Compiled(NamedTuple):
     engine     the functions called at every stage
     inputs     (q, qd, t, p) -> forces (r, n) of actuators, which are part of Q, or None without servo constraints
     mass       (q, qd, t, p) -> M, for derivatives of M alone: forces need not have any. None: that of ``terms``
+    resolve    (t0, y0, t1, y1, p) -> whether a step resolves friction near rest, or None if there is nothing to resolve
     """
 
     terms: Callable[..., Terms]
@@ -80,6 +81,7 @@ class Compiled(NamedTuple):
     engine: Engine
     inputs: Callable[..., Array] | None = None
     mass: Callable[..., Array] | None = None
+    resolve: Callable[..., Array] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +148,10 @@ class Dynamics:
         """Return M, by a function that can be differentiated even if the forces cannot."""
         mass = self.compiled.mass
         return self.terms(q, qd, t, p).M if mass is None else mass(q, qd, t, p)
+
+    @property
+    def resolve(self) -> Callable[..., Array] | None:
+        return self.compiled.resolve
 
     @property
     def law(self) -> Callable[..., NonidealForces] | None:

@@ -111,7 +111,7 @@ def exported_model(
     rows, refined = _selection(dynamics, start, layout)
     iterations, rates = cure_of(drift, dynamics.levels)
     programs = Programs(source, rows, rates, refined=refined)
-    accelerate, project, agree = programs.hot(iterations)
+    hot = programs.hot(iterations)
     outputs, groups = _outputs(programs, dynamics, mode, layout)
     control, control_groups = _control(source, dynamics)
     switching, switching_groups = _switching(programs, mode, layout)
@@ -125,9 +125,9 @@ def exported_model(
         rows=rows,
         drift=drift,
         start=start,
-        accelerate=accelerate,
-        project=project,
-        agree=agree,
+        accelerate=hot.accelerate,
+        project=hot.project,
+        agree=hot.agree,
         outputs=outputs,
         groups=groups,
         control=control,

@@ -7,7 +7,7 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,10 +29,16 @@ MOST_LINES = len(COLOURS) * len(LINE_STYLES)
 MOST_GREY_LINES = 300
 """Most lines without a name of their own: matplotlib needs a minute for the 20 000 coordinates of a large system."""
 LEGEND_ROWS = 10
+LEGEND_LETTERS = 36
+"""Letters beside one another, in all columns of a legend; a wider one would leave little of the figure to its axis."""
+LINE_LETTERS = 5
+"""Width of the line of a legend, in letters."""
 SHOWN_ZERO = 1e-18
 """Value at which an exact zero is drawn on a logarithmic axis: well below rounding."""
 ROUNDING_TOP = 1e-12
 """Smallest upper limit of a logarithmic axis of violations, so that mere rounding errors look small."""
+ROUNDING_OF_FORCES = 1e-14
+"""Forces below this part of the largest one are rounding errors, and are drawn as zero on an axis from -1 to 1."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Panel:
     columns: tuple[int, ...]
     height: float = 2.2
     logarithmic: bool = False
+    zero: float = 0.0
+    """The size below which values are rounding errors."""
 
 
 def overview(run: MotionData, units: Units | None = None) -> Figure:
@@ -52,7 +60,7 @@ def overview(run: MotionData, units: Units | None = None) -> Figure:
     unit = unit_table(run, units)
     panels = [*_coordinate_panels(run, unit), *(_constraint_panels(run, unit) if run.constraints else ())]
     panels += _control_panels(run, unit) if run.inputs else []
-    columns = max(math.ceil(min(len(panel.columns), MOST_LINES) / LEGEND_ROWS) for panel in panels)
+    columns = max(_legend_columns([panel.names[k] for k in panel.columns[:MOST_LINES]]) for panel in panels)
     heights = [panel.height if len(panels) <= 4 else 0.85 * panel.height for panel in panels]
     figure = figure_of(run, 6.2 + 0.8 * columns, 0.6 + sum(heights))
     axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
@@ -189,7 +197,8 @@ def _constraint_panels(run: MotionData, unit: UnitOf) -> list[Panel]:
         parts = {"ideal": run.ideal_force, "nonideal": run.nonideal_force}
     panels: list[Panel] = []
     for part, values in parts.items():
-        panels += _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
+        found = _by_unit(f"{part} force", f"{part} force on {{}}", values, run.coordinates, _force_unit(unit))
+        panels += [replace(panel, zero=ROUNDING_OF_FORCES * float(np.abs(values).max())) for panel in found]
     return [*panels, _logarithmic("violation", run.violation, run.constraints, unit)]
 
 
@@ -239,24 +248,39 @@ def _draw(axis: Any, t: Floats, panel: Panel) -> None:
     if rest := panel.columns[MOST_LINES:]:
         drawn = rest[:: math.ceil(len(rest) / MOST_GREY_LINES)]
         axis.plot(t, panel.values[:, drawn], color="0.8", linewidth=0.7, zorder=0)
-        axis.plot([], [], color="0.8", label=f"{len(drawn)} of " * (len(drawn) < len(rest)) + f"{len(rest)} more")
     if panel.logarithmic:
         axis.set_yscale("log")
         axis.set_ylim(top=max(ROUNDING_TOP, axis.get_ylim()[1]))
+    elif np.abs(panel.values[:, panel.columns]).max() < panel.zero:
+        axis.set_ylim(-1, 1)
     axis.set_ylabel(panel.title)
     axis.margins(x=0)
     plain_axis(axis)
     if len(panel.columns) > 1 or panel.logarithmic:
-        _legend(axis)
+        _legend(axis, len(panel.columns))
 
 
-def _legend(axis: Any) -> None:
-    """Add a legend beside the axis, where it covers no curve."""
-    lines, _ = axis.get_legend_handles_labels()
+def _legend_columns(names: Sequence[str]) -> int:
+    """Return the columns of a legend: as many as its names need, or as are not too wide."""
+    fitting = LEGEND_LETTERS // (max(map(len, names), default=0) + LINE_LETTERS)
+    return max(1, min(math.ceil(len(names) / LEGEND_ROWS), fitting))
+
+
+def _legend(axis: Any, count: int) -> None:
+    """Add a legend of ``count`` curves beside the axis, where it covers none; those that do not fit are counted."""
+    lines, names = axis.get_legend_handles_labels()
+    columns = _legend_columns(names)
+    room = columns * LEGEND_ROWS
+    if count > len(names) or count > room:
+        shown = min(len(names), room - 1)
+        (rest,) = axis.plot([], [], color="0.8" if count > MOST_LINES else "none")
+        lines, names = [*lines[:shown], rest], [*names[:shown], f"{count - shown} more"]
     axis.legend(
+        lines,
+        names,
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
-        ncols=math.ceil(len(lines) / LEGEND_ROWS),
+        ncols=columns,
         frameon=False,
         fontsize="small",
         handlelength=2.4,

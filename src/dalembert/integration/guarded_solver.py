@@ -74,8 +74,9 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
     jumps         times just after jumps of functions of time; velocities follow those of the constraints by an ideal
                   impulse, whatever the drift cure is
 
-    An adaptive step is rejected if the drift cure moves the state by far more than the tolerance, or if a contact did
-    not keep its direction of sliding. Fixed steps cannot be repeated: such a step ends the integration.
+    An adaptive step is rejected if the drift cure moves the state by far more than the tolerance, if a contact did not
+    keep its direction of sliding, or if it does not resolve friction near rest. Fixed steps cannot be repeated: such a
+    step ends the integration, unless it is friction near rest that it does not resolve.
     """
 
     solver: diffrax.AbstractSolver[Any]
@@ -137,10 +138,11 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         y1 = jnp.concatenate(self.drift.correct(self.dynamics, *split_state(reached), t1, p, selection.rows))
         moved_far = jnp.asarray(False) if self.lenient else self._moved_far(y0, reached, y1)
         turned = self._turned(terms, t0, t1, y0, y1, (p, selection))
+        coarse = jnp.asarray(False) if self.dynamics.resolve is None else ~self.dynamics.resolve(t0, y0, t1, y1, p)
         if self.tolerances is None:
             ends = moved_far | turned
         else:
-            error: Any = jnp.where(moved_far | turned, REJECTED * self._allowed(reached, y1), error)
+            error: Any = jnp.where(moved_far | turned | coarse, REJECTED * self._allowed(reached, y1), error)
             # at the instant of a reversal no step is short enough
             ends = turned & (t1 - t0 <= SHORTEST_REPEATED * jnp.maximum(jnp.abs(t1), 1.0))
         if self.strict:

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory
 
 
+SavedRunSource = Callable[["MotionData"], "RunSource"]
+"""A function that simulates a run from a file again, and returns the source of the result."""
+
+saved_run_sources: list[SavedRunSource] = []
+"""Empty until ``dalembert.reproduction`` is imported, as it is with ``da.Trajectory``: it needs the layers above."""
+
+
 def kinetic_energies(M: Floats, qd: Floats) -> Floats:
     """Return ½ q̇ᵀM q̇ (T,) from M (T, n, n) and velocities (T, n)."""
     return np.einsum("ti,tij,tj->t", qd, M, qd) / 2

@@ -15,6 +15,7 @@ from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.general_time_functions import general_time_functions
 from dalembert.lowering.input_sources import Held
 from dalembert.lowering.jax_functions import assemble, flat, refuse_unknown_functions
@@ -130,7 +131,21 @@ def _compiled(source: Source) -> Compiled:
         engine=program.engine(),
         inputs=inputs,
         mass=mass_function(source) if has_python_functions(source) else None,
+        resolve=_resolution(source),
     )
+
+
+def _resolution(source: Source) -> Callable[..., Array] | None:
+    """Return ``friction_resolution`` as a function of arrays."""
+    program = friction_resolution(Programs.of_all_rows(source))
+    if program is None:
+        return None
+
+    def resolve(t0: Any, y0: Array, t1: Any, y1: Array, p: Any) -> Array:
+        numbers = {"y": (*y0, *y1, t1), "t": (t0,), "p": tuple(p)}
+        return jnp.asarray(evaluated(program.tape, program.outputs, numbers)[0]) > 0
+
+    return resolve
 
 
 def input_function(source: Source) -> Callable[..., Array]:

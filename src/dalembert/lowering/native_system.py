@@ -148,7 +148,7 @@ class NativeSystem:
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
         tangent = programs.tangent() if isinstance(tableau, Collocation) else None
-        return NativeEngine(programs.n, *programs.hot(iterations), programs.outputs(), tableau, tangent)
+        return NativeEngine(programs.n, programs.hot(iterations), programs.outputs(), tableau, tangent)
 
     def _motions(
         self,
@@ -162,7 +162,7 @@ class NativeSystem:
         """Return an integrator of ensemble members; ``kind`` is its class, for a processor or a GPU."""
         programs = Programs(self.source, rows, rates, refined=refined)
         hot = programs.hot(iterations)
-        own = MemberPrograms(programs.n, len(self.source.parameters), *hot, programs.start(), programs.sliding())
+        own = MemberPrograms(programs.n, len(self.source.parameters), hot, programs.start(), programs.sliding())
         return kind(own._replace(contacts=tuple(map(len, self.source.sliding))), tableau)
 
     def _guarded_motions(
@@ -178,7 +178,7 @@ class NativeSystem:
         programs = Programs(self.source, rows, rates, refined=refined)
         found = guard_program(programs, guards)
         parameters = len(self.source.parameters) + len(guards.further)
-        own = GuardedPrograms(programs.n, parameters, *programs.hot(iterations), found, *guards.rules)
+        own = GuardedPrograms(programs.n, parameters, programs.hot(iterations), found, *guards.rules)
         return GuardedBatch(own, tableau)
 
     def starts_of_many(self, y: Floats, t: Floats, p: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.levels import LEVELS, STATE_LEVELS
+from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.input_sources import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
 from dalembert.lowering.law_functions import law_terms
@@ -21,7 +22,7 @@ from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import EnergyTerms, OutputLengths, Program, Tape
+from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 
@@ -118,14 +119,15 @@ class Programs:
         levels = STATE_LEVELS
         return Program(recorded.tape, [r for level in levels for r in recorded.residuals(level, everything)])
 
-    def hot(self, iterations: int | None) -> tuple[Program, Program | None, Program | None]:
-        """Record the programs of every step: acceleration, projection if there are iterations, agreement of rows."""
+    def hot(self, iterations: int | None) -> HotPrograms:
+        """Record the programs of every step, with a projection if there are iterations."""
         # the rows must agree without stabilising terms, which differ by level
         stated = Programs(self.source, self.rows, None, refined=self.refined)
-        return (
+        return HotPrograms(
             self.acceleration(),
             self.projection(iterations) if iterations and (self.rows or self.source.integrals) else None,
             stated.agreement() if len(self.rows) < self.m else None,
+            friction_resolution(self),
         )
 
     def start(self) -> Program:

@@ -14,6 +14,7 @@ from dalembert.lowering.integral_derivatives import FirstIntegral, first_integra
 from dalembert.model import graph
 from dalembert.model.control_form import ControlForm, control_form
 from dalembert.model.feedback import HeldInputs
+from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.law_placement import PlacedLaw, general_components
 from dalembert.model.standard_form import StandardForm, energy, gradient, standard_form
@@ -69,6 +70,7 @@ class Source:
     laws          None when all constraints are ideal
     energy        an expression, or None
     sliding       the components of the sliding velocity of each contact that can stick
+    ratios        the components of each sliding velocity on which a coefficient of friction depends, over its scale
     control       the servo constraints, or None
     structure     how inputs act on them
     feedback      a controller that drives the actuators, or held inputs, or None
@@ -81,6 +83,7 @@ class Source:
     laws: Laws | None
     energy: Any
     sliding: tuple[tuple[Any, ...], ...] = ()
+    ratios: tuple[tuple[Any, ...], ...] = ()
     control: ControlForm | None = None
     structure: ControlStructure = field(default_factory=ControlStructure)
     feedback: Feedback | Held | None = None
@@ -125,10 +128,21 @@ def source_of(system: System) -> Source:
         laws=_laws(system, form) if system.laws else None,
         energy=None if system.lagrangian is None else energy(system.lagrangian, form.symbols),
         sliding=tuple(tuple(map(form.symbols.plain, contact.velocity)) for contact in contacts(system)),
+        ratios=_speed_ratios(system),
         control=control_form(system),
         feedback=None if system.feedback is None else _feedback(system),
         integrals=() if system.conserved is None else first_integrals(system.conserved, form.symbols),
         has_signals=bool(system.signals),
+    )
+
+
+def _speed_ratios(system: System) -> tuple[tuple[Any, ...], ...]:
+    """Return the components of each sliding velocity on which a coefficient of friction depends, over its scale."""
+    laws = [placed.law for placed in system.laws if isinstance(placed.law, Friction)]
+    return tuple(
+        tuple(system.symbols.plain(v / law.speed_scale) for v in law.sliding_velocity(system.coordinates))
+        for law in laws
+        if law.speed_scale is not None
     )
 
 

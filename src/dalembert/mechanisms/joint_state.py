@@ -17,7 +17,7 @@ from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tre
 from dalembert.mechanisms.joints import Prismatic, Revolute
 from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.transmission import Transmission
-from dalembert.mechanisms.vectors import conjugate, evaluate, half_turning, quaternion, rotation
+from dalembert.mechanisms.vectors import conjugate, evaluate, half_turning, product, quaternion, rotation
 from dalembert.model.constraint import Constraint
 from dalembert.model.deferred_fields import Deferred
 from dalembert.model.input_values import parameter_values
@@ -194,21 +194,44 @@ def _coordinates(pose: Pose) -> tuple[Floats, Floats]:
 
 
 def _closed(mechanism: Any, tree: list[PlacedBody], start: State, given: Any, t: float, parameters: Any) -> State:
-    """Return the nearest state that closes all loops and keeps the given motions of hinges and sliders."""
+    """Return the nearest state that closes all loops and keeps the given motions of joints and free bodies."""
     where, rates, named = given
+    starts = {b.name: (start.q[7 * k :][:7], start.qd[7 * k :][:7]) for k, b in enumerate(mechanism.bodies)}
     held: list[Constraint] = []
     for placed in tree:
-        joint = placed.joint
-        if placed.key in named and joint is not None and joint.motion_rate is not None:
-            x, rate = (float(values.get(joint.name, np.zeros(1))[0]) for values in (where, rates))
-            rows = joint.driven(x + rate * (time - t))
-            held += [Constraint(row, name=f"given {joint.name}: {about}") for about, row in rows]
+        if placed.key in named:
+            own = where.get(placed.key), rates.get(placed.key)
+            rows = _prescribed(placed, own, starts, time - t)
+            held += [Constraint(row, name=f"given {placed.key}: {about}") for about, row in rows]
     system = _with_constraints(mechanism.system, held)
-    own = {name: value for name, value in dict(parameters or {}).items() if str(name) in system.parameter_names}
+    numbers = {name: value for name, value in dict(parameters or {}).items() if str(name) in system.parameter_names}
     try:
-        return consistent_state(system, *start, t, parameters=own)
+        return consistent_state(system, *start, t, parameters=numbers)
     except StateError as error:
         raise StateError(f"no state with these motions of joints closes all loops: {error}") from None
+
+
+def _prescribed(placed: PlacedBody, own: Any, starts: Any, since: Any) -> list[tuple[str, Any]]:
+    """Return expressions that vanish if a joint or a free body moves as given, each with what it is about."""
+    body, joint = placed.body, placed.joint
+    if joint is None:
+        moves = zip(body.coordinates, *starts[body.name], strict=True)
+        return [(x.func.__name__, x - value - rate * since) for x, value, rate in moves]
+    if isinstance(joint, Spherical):
+        (q, qd), first = starts[body.name], joint.first.body
+        # the product of quaternions is linear in each of them
+        e, rate = (
+            ((1, 0, 0, 0), (0, 0, 0, 0)) if isinstance(first, Ground) else [list(z[3:]) for z in starts[first.name]]
+        )
+        value = product(conjugate(e), q[3:])
+        turning = np.add(product(conjugate(rate), q[3:]), product(conjugate(e), qd[3:]))
+        turned = body.coordinates[3:]
+        if not isinstance(first, Ground):
+            turned = product(conjugate(first.coordinates[3:]), turned)
+        parts = zip("wxyz", turned, value, turning, strict=True)
+        return [(f"orientation {name}", e - v - w * since) for name, e, v, w in parts]
+    x, rate = (0.0 if values is None else float(values[0]) for values in own)
+    return joint.driven(x + rate * since)
 
 
 def _with_constraints(system: System, held: list[Constraint]) -> System:

@@ -54,6 +54,11 @@ class Friction(SlidingLaw):
         parts = self.normal_components
         return sp.Abs(parts[0]) if len(parts) == 1 else sp.sqrt(squared(parts))
 
+    @property
+    def speed_scale(self) -> Any:
+        """The sliding speed on which μ changes, None if it is constant."""
+        return None
+
     @abstractmethod
     def friction_coefficient(self, speed_squared: Any) -> Any:
         """Return μ as a function of the squared sliding speed."""
@@ -162,6 +167,10 @@ class Stribeck(Friction):
     def coefficients(self) -> tuple[Coefficient, ...]:
         return (*_coefficients(self), Coefficient("speed", as_expression(self.speed, "`speed`"), positive=True))
 
+    @property
+    def speed_scale(self) -> Any:
+        return as_expression(self.speed, "`speed`")
+
     def friction_coefficient(self, speed_squared: Any) -> Any:
         mu, mu_static, speed = as_expressions((self.mu, self.mu_static, self.speed), "`mu`, `mu_static` and `speed`")
         return mu + (mu_static - mu) * sp.exp(-speed_squared / speed**2)
@@ -199,6 +208,10 @@ class Continued(Friction):
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:
         return self.law.coefficients
+
+    @property
+    def speed_scale(self) -> Any:
+        return self.law.speed_scale
 
     def friction_coefficient(self, speed_squared: Any) -> Any:
         return self.law.friction_coefficient(speed_squared)

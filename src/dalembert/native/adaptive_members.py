@@ -84,6 +84,8 @@ class AdaptiveMemberSteps:
         reached = b.select(outputs, wanted, ahead)
         self.step.project(reached, m.p)
         near = self.step.moved_little(self.settings)
+        # a part of a step that is resolved is resolved
+        near = b.and_(near, b.or_(self.step.resolves(begin, reached), outputs))
         # ordered: an error of NaN rejects the step
         good = b.and_(b.fcmp_ordered("<", error, w.number(1.0)), near)
         moving = b.and_(moving, m.members.under_way)

@@ -22,7 +22,7 @@ from dalembert.native.output_sampler import write_sample
 from dalembert.native.step_functions import write_step_functions
 from dalembert.native.stepper import write_stepper
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import OutputLengths, Program
+from dalembert.native.tape import HotPrograms, OutputLengths, Program
 
 
 class TakenSteps(NamedTuple):
@@ -54,7 +54,7 @@ class Sample(NamedTuple):
 def write_integrator(
     module: ir.Module,
     n: int,
-    hot: tuple[Program, Program | None, Program | None],
+    hot: HotPrograms,
     outputs: Program,
     tableau: Tableau | Collocation,
     *,
@@ -62,7 +62,7 @@ def write_integrator(
     hot_outputs: bool = False,
 ) -> Parts:
     """Add an integrator to a module: its parts, the loop over steps, and the outputs at times between steps."""
-    parts = write_parts(module, n, tableau, *hot)
+    parts = write_parts(module, n, tableau, hot)
     step = write_step_functions(module, parts, tangent)
     stepper = (write_stepper if tableau.is_adaptive else write_fixed_stepper)(module, parts, step)
     written = write_program(module, "outputs", outputs, hot=hot_outputs)
@@ -82,9 +82,7 @@ class NativeEngine:
     def __init__(
         self,
         n: int,
-        accelerate: Program,
-        project: Program | None,
-        agree: Program | None,
+        hot: HotPrograms,
         outputs: tuple[Program, OutputLengths],
         tableau: Tableau | Collocation = DORMAND_PRINCE,
         tangent: Program | None = None,
@@ -92,7 +90,7 @@ class NativeEngine:
         module = ir.Module()
         program, self.output_lengths = outputs
         adaptive = tableau.is_adaptive
-        parts = write_integrator(module, n, (accelerate, project, agree), program, tableau, tangent=tangent)
+        parts = write_integrator(module, n, hot, program, tableau, tangent=tangent)
         self.n, self.size, self.workspace = n, parts.size, parts.workspace
         # the functions below are addresses within this code, which must be kept as long as they are
         self._code = MachineCode(module)
@@ -101,8 +99,8 @@ class NativeEngine:
         ends = [*accumulate(self.output_lengths, initial=0)]
         self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
-        self._project = None if project is None else self._function("project", None, "adaa")
-        self._agree = None if agree is None else self._function("agree", None, "adaa")
+        self._project = None if hot.project is None else self._function("project", None, "adaa")
+        self._agree = None if hot.agree is None else self._function("agree", None, "adaa")
 
     def _function(self, name: str, result: Any, kinds: str) -> Any:
         types = {"a": ctypes.c_void_p, "d": ctypes.c_double, "i": ctypes.c_int64}

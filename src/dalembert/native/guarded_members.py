@@ -25,7 +25,7 @@ from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STE
 from dalembert.native.step_length import StepLength
 from dalembert.native.stepper import FINISHED, HAND_OVER, MORE
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import Program
+from dalembert.native.tape import HotPrograms, Program
 from dalembert.native.writer import LONG, Writer, whole
 
 FIRED = 3
@@ -57,9 +57,7 @@ class GuardedPrograms(NamedTuple):
 
     n: int
     parameters: int
-    accelerate: Program
-    project: Program | None
-    agree: Program | None
+    hot: HotPrograms
     guards: Program
     at_zero: tuple[bool, ...]
     scales: tuple[float, ...]
@@ -67,7 +65,7 @@ class GuardedPrograms(NamedTuple):
 
 def write_guarded(module: ir.Module, programs: GuardedPrograms, tableau: Tableau) -> ir.Function:
     """Write guarded(…) with the adaptive steps of a method; it stores how the phase of each member ended."""
-    parts = write_parts(module, programs.n, tableau, programs.accelerate, programs.project, programs.agree)
+    parts = write_parts(module, programs.n, tableau, programs.hot)
     guards = write_program(module, "guards", programs.guards, hot=True)
     return _GuardedWriter(module, parts, programs, guards, write_first_step(module, parts)).write()
 
@@ -159,6 +157,8 @@ class _GuardedWriter:
         error = b.select(valid, self.step.error(start, self.settings), w.number(float("nan")))
         self.step.project(reached, self.p)
         near = self.step.moved_little(self.settings)
+        # a part of a step that is resolved is resolved
+        near = b.and_(near, b.or_(self.step.resolves(start, reached), b.not_(stepping)))
         # ordered: an error of NaN rejects the step
         accepted = b.and_(stepping, b.and_(b.fcmp_ordered("<", error, w.number(1.0)), near))
         self.length.control(stepping, accepted, error, near, length)

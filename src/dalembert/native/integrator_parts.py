@@ -12,7 +12,7 @@ from llvmlite import ir
 from dalembert.native.assembly import element, load, store, write_program
 from dalembert.native.collocation import Collocation
 from dalembert.native.tableau import Tableau
-from dalembert.native.tape import Program
+from dalembert.native.tape import HotPrograms, Program
 from dalembert.native.writer import LONG, Writer, whole
 
 
@@ -20,9 +20,7 @@ from dalembert.native.writer import LONG, Writer, whole
 class Parts:
     """The functions of a compiled integrator and its Runge–Kutta method, explicit or implicit.
 
-    accelerate    the acceleration, and whether it is well conditioned
-    project       the projection onto the constraints, or None
-    agree         whether the rows left out follow from those in use, or None if all rows are in use
+    The functions are those of ``HotPrograms``.
     """
 
     n: int
@@ -30,6 +28,7 @@ class Parts:
     accelerate: ir.Function
     project: ir.Function | None
     agree: ir.Function | None
+    resolve: ir.Function | None
 
     @property
     def explicit(self) -> Tableau:
@@ -103,9 +102,7 @@ def write_parts(
     module: ir.Module,
     n: int,
     tableau: Tableau | Collocation,
-    accelerate: Program,
-    project: Program | None,
-    agree: Program | None,
+    programs: HotPrograms,
 ) -> Parts:
     """Add the programs to a module as functions."""
 
@@ -115,9 +112,10 @@ def write_parts(
     return Parts(
         n,
         tableau,
-        write_program(module, "accelerate", accelerate, hot=True),
-        written("project", project),
-        written("agree", agree),
+        write_program(module, "accelerate", programs.accelerate, hot=True),
+        written("project", programs.project),
+        written("agree", programs.agree),
+        written("resolve", programs.resolve),
     )
 
 
@@ -137,3 +135,16 @@ def arrive(w: Writer, parts: Parts, y: Any, y1: Any, t: Any, p: Any) -> None:
         return
     for i in w.each(parts.size):
         store(w.b, load(w.b, y1, i), y, i)
+
+
+def resolves(w: Writer, parts: Parts, y: Any, t: Any, y1: Any, t1: Any, p: Any) -> Any:
+    """Return whether a step from (t, y) to (t1, y1) resolves friction near rest."""
+    if parts.resolve is None:
+        return w.number(True)
+    ends, flag = w.array(2 * parts.size + 1), w.array(1)
+    for place, state in enumerate((y, y1)):
+        for i in w.each(parts.size):
+            store(w.b, load(w.b, state, i), ends, w.b.add(i, whole(place * parts.size)))
+    store(w.b, t1, ends, 2 * parts.size)
+    w.b.call(parts.resolve, [ends, t, p, flag])
+    return w.b.fcmp_ordered(">", load(w.b, flag, 0), w.number(0.5))

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from dalembert.native.assembly import element, load, store
 from dalembert.native.elementary import quotient
-from dalembert.native.integrator_parts import Parts
+from dalembert.native.integrator_parts import Parts, resolves
 from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, allowed
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
@@ -166,6 +166,10 @@ class LaneStep:
             short = w.b.fcmp_ordered("<=", distance, most)
             w.b.store(w.b.and_(w.get(near, near.type.pointee), short), near)
         return w.get(near, near.type.pointee)
+
+    def resolves(self, start: StepStart, time: Any) -> Any:
+        """Return whether the step, which ends at a time, resolves friction near rest."""
+        return resolves(self.w, self.parts, start.y, start.t, self.memory.arrived, time, start.p)
 
     def moved_less_than_step(self, start: StepStart) -> Any:
         """Return whether the projection is short, compared with the step and with the rounding of the state.

@@ -28,7 +28,7 @@ def write_member(module: ir.Module, programs: MemberPrograms, tableau: Tableau) 
 
     It stores how each motion ended: FINISHED, MORE or HAND_OVER of ``stepper``, and whether its start was exact.
     """
-    parts = write_parts(module, programs.n, tableau, programs.accelerate, programs.project, programs.agree)
+    parts = write_parts(module, programs.n, tableau, programs.hot)
     start = write_program(module, "start", programs.start, hot=True)
     sliding = None if programs.sliding is None else write_program(module, "sliding", programs.sliding, hot=True)
     first_step = write_first_step(module, parts) if tableau.is_adaptive else None

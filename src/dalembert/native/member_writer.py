@@ -13,7 +13,7 @@ from dalembert.native.lane_step import LaneStep
 from dalembert.native.lanes import DOUBLE, lane, spread, width_of
 from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.stepper import HAND_OVER
-from dalembert.native.tape import Program
+from dalembert.native.tape import HotPrograms, Program
 from dalembert.native.writer import LONG, Writer, whole
 
 MEMBER = (POINTER, POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
@@ -41,9 +41,7 @@ class MemberPrograms(NamedTuple):
 
     n: int
     parameters: int
-    accelerate: Program
-    project: Program | None
-    agree: Program | None
+    hot: HotPrograms
     start: Program
     sliding: Program | None = None
     contacts: tuple[int, ...] = ()

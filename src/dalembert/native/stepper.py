@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
-from dalembert.native.integrator_parts import Parts, arrive
+from dalembert.native.integrator_parts import Parts, arrive, resolves
 from dalembert.native.step_control import (
     ABRUPT,
     INACCURATE,
@@ -152,6 +152,10 @@ class _IntegrateWriter:
             # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
             ratio = w.b.select(near, ratio, number(0.0))
             accepted = w.b.and_(accepted, near)
+        if self.parts.resolve is not None:
+            fine = resolves(w, self.parts, self.y, now, arrived, reached, p)
+            ratio = w.b.select(fine, ratio, number(0.0))
+            accepted = w.b.and_(accepted, fine)
         return _Attempt(size, reached, arrived, error, ratio, last, accepted)
 
     def _accept(self, attempt: _Attempt) -> None:

@@ -198,6 +198,21 @@ class EnergyTerms(NamedTuple):
     well_conditioned: int
 
 
+class HotPrograms(NamedTuple):
+    """The programs of every step.
+
+    accelerate    the acceleration, and whether it is well conditioned
+    project       the projection onto the constraints, or None
+    agree         whether the rows left out follow from those in use, or None if all rows are in use
+    resolve       whether a step resolves friction near rest, or None: see ``lowering.friction_resolution``
+    """
+
+    accelerate: Program
+    project: Program | None
+    agree: Program | None
+    resolve: Program | None
+
+
 class OutputLengths(NamedTuple):
     """Lengths of the parts of the program ``outputs``: acceleration, forces, multipliers, residuals, energy, C, A.
 

@@ -11,7 +11,7 @@ from llvmlite import ir
 from dalembert.native.assembly import write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.engine import write_integrator
-from dalembert.native.tape import Program
+from dalembert.native.tape import HotPrograms, Program
 from dalembert.native.wasm import WasmModule, wasm_module
 
 
@@ -24,7 +24,7 @@ class WasmIntegrator(NamedTuple):
 
 def wasm_integrator(
     n: int,
-    hot: tuple[Program, Program | None, Program | None],
+    hot: HotPrograms,
     outputs: Program,
     others: Mapping[str, Program],
 ) -> WasmIntegrator:

@@ -145,11 +145,11 @@ class Derivation(PaperLetters):
 
     def to_latex(self) -> str:
         """Return a complete LaTeX document; it uses amsmath."""
-        return latex(self.title, self._steps)
+        return latex(self.title, with_short_displays(self._steps))
 
     def to_markdown(self) -> str:
         """Return Markdown with formulas between dollar signs."""
-        return markdown(self.title, self._steps)
+        return markdown(self.title, with_short_displays(self._steps))
 
     def to_html(self, *, fragment: bool = False) -> str:
         """Return a complete HTML page with formulas as MathML.
@@ -173,7 +173,7 @@ class Derivation(PaperLetters):
 
     @cached_property
     def _steps(self) -> list[Step]:
-        return with_short_displays(abbreviated(seven_steps(self)))
+        return abbreviated(seven_steps(self))
 
     @cached_property
     def _evaluate(self) -> Callable[[Sequence[float]], Evaluation]:

@@ -110,7 +110,7 @@ def eliminated_forces(form: EliminatedForm, sym: MatrixSymbols) -> list[Any]:
     terms = form.terms
     blocks: list[Any] = [[Equation(sym.ideal, formulas(sym, saddle=False, ideal=True)[0])]]
     stages: tuple[tuple[tuple[Any, ...], Any], ...] = (
-        (("With these entries of ", schur(sym), ", where others are short or zero,"), form.schur),
+        (("With these entries of ", schur(sym), " (those that are zero or short have no names),"), form.schur),
         (("and these of ", misfit(sym), ","), form.misfit),
         (("the multipliers are eliminated one after the other:",), sp.Matrix(form.factors)),
         (("The right side becomes",), sp.Matrix(form.reduced)),

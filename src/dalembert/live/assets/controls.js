@@ -47,7 +47,7 @@ class Controls {
     box.setAttribute("aria-label", `${label.text}, value`);
     const name = make("label", {htmlFor: slider.id, className: label.italic ? "" : "word"}, ...labelNodes(label));
     slider.oninput = () => {
-      box.value = rounded(slider.valueAsNumber, low, high);
+      box.value = boxText(rounded(slider.valueAsNumber, low, high));
       this.set(array, place, box.valueAsNumber);
     };
     box.oninput = () => {
@@ -82,5 +82,11 @@ function rounded(value, low, high) {
 
 // A value as a box shows it: more digits would not fit. The motion uses the value itself until the box is changed.
 function short(value) {
-  return Number(value.toPrecision(SHOWN_DIGITS));
+  return boxText(Number(value.toPrecision(SHOWN_DIGITS)));
+}
+
+// A number with a power of ten if its zeros would fill the box.
+function boxText(value) {
+  const size = Math.abs(value), isExtreme = size > 0 && (size < 1e-3 || size >= 1e9);
+  return isExtreme ? value.toExponential() : String(value);
 }

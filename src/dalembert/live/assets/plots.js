@@ -2,7 +2,8 @@
 // Plots of computed quantities against time.
 
 const SHOWN_AT_FIRST = 6;  // curves of a plot that are visible at first
-const LEAST_SHOWN = 1e-17;  // zero on a logarithmic axis
+const LEAST_SHOWN = 1e-18;  // zero on a logarithmic axis
+const LEAST_TOP = -12;  // a logarithmic axis reaches at least to this power of ten: below it is rounding
 const FLAT = 1e-6;  // a quantity that changes by less than this part of itself is drawn as a straight line
 const MARGIN = {left: 62, right: 20, top: 8, bottom: 26};
 
@@ -74,6 +75,7 @@ class Plot {
       }
     }
     if (!(low <= high)) [low, high] = [0, 1];
+    if (this.logarithmic) high = Math.max(high, LEAST_TOP);
     const size = Math.max(Math.abs(low), Math.abs(high)), isFlat = high - low <= (this.logarithmic ? 1 : FLAT * size);
     const room = isFlat ? (this.logarithmic ? 0.5 : 0.1 * size || 1) : 0.05 * (high - low);
     [this.low, this.high] = [low - room, high + room];
@@ -106,6 +108,8 @@ class Plot {
       this.line([[this.x(t), MARGIN.top], [this.x(t), bottom]]);
       pen.fillText(tickText(t, times), this.x(t), bottom + 6);
     }
+    Object.assign(pen, {font: "italic 14px serif", textBaseline: "middle"});
+    pen.fillText("t", this.width - MARGIN.right / 2, bottom);
   }
 
   curve(column, k) {
@@ -114,7 +118,7 @@ class Plot {
       const row = this.samples.at(i), value = this.value(row, column);
       if (Number.isFinite(value)) points.push([this.x(row[0]), this.y(value)]);
     }
-    Object.assign(pen, {lineWidth: 1.6, strokeStyle: styleColour(`colour-${k % COLOUR_COUNT}`)});
+    Object.assign(pen, {lineWidth: 1.6, lineJoin: "round", strokeStyle: styleColour(`colour-${k % COLOUR_COUNT}`)});
     pen.setLineDash([[], [7, 4], [2, 3]][Math.floor(k / COLOUR_COUNT) % 3]);
     this.line(points);
   }
