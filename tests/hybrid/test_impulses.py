@@ -113,6 +113,17 @@ def test_poissons_law_returns_a_part_of_the_impulse() -> None:
     np.testing.assert_allclose(normal, 1.5 / 2.5, rtol=1e-13)
 
 
+def test_a_contact_that_is_held_does_not_expand() -> None:
+    """What the other one returns, half of 2/3, takes load off it: 1/2 remains of its own 2/3."""
+    W = np.zeros((4, 4))
+    W[:2, :2] = [[1.0, 0.5], [0.5, 1.0]]
+    contacts = [
+        ImpulseContact("a", -1.0, 0.5, law="poisson"),
+        ImpulseContact("b", -1.0, 0.0, law="poisson", two_sided=True),
+    ]
+    np.testing.assert_allclose(impact_impulses(contacts, W).normal, (1, 0.5), rtol=1e-12)
+
+
 def test_too_many_contacts_are_refused() -> None:
     contacts = [ImpulseContact(str(i), -1.0, 0.5) for i in range(15)]
     with pytest.raises(da.ConstraintError, match="impacts at once must have fewer contacts"):

@@ -168,3 +168,7 @@ def test_columns_with_other_labels_are_refused() -> None:
     assert float(da.signal(table["t"], table["v"], "linear").subs(da.t, 2)) == 7
     with pytest.raises(da.InputError, match=r"their indices differ\. Pass columns of one table"):
         da.signal(table["t"], table["v"][::-1], "linear")
+    indexed = table.set_index("t")["v"]
+    assert float(da.signal(indexed.index, indexed, "linear").subs(da.t, 2)) == 7
+    with pytest.raises(da.InputError, match=r"`values` must be labelled by `times`, or not at all"):
+        da.signal([0.0, 1.0, 2.0], indexed[::-1], "linear")

@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from dalembert.integration.trajectory import Trajectory
 
 
+SavedRunSource = Callable[["MotionData"], "RunSource"]
+"""A function that simulates a run from a file again, and returns the source of the result."""
+
+saved_run_sources: list[SavedRunSource] = []
+"""Empty until ``dalembert.reproduction`` is imported, as it is with ``da.Trajectory``: it needs the layers above."""
+
+
 class RunSource(Protocol):
     """The computations for a run that need its system, beyond the arrays that a run holds.
 
