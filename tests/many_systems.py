@@ -40,6 +40,30 @@ def block(k: int) -> da.System:
     return da.System((x, y), sp.eye(2), (0, -9.81 - k / 1024), floor)
 
 
+def pushed(k: int) -> da.System:
+    """Bodies under a constant force."""
+    return da.System((x,), [[1]], (-k / 1024,))
+
+
+def pushed_block(k: int) -> da.System:
+    """Blocks under a given normal force."""
+    friction = da.Coulomb(0.2 + k / 8192, velocity=x.diff(da.t), normal_force=10)
+    return da.System((x,), [[1]], (-k / 1024,), nonideal=friction)
+
+
+def ball(k: int) -> da.System:
+    """Balls that rebound from a floor."""
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.1 + k / 8192)
+    return da.System((y,), [[1]], (-9.81 - k / 1024,), floor)
+
+
+def with_function(k: int) -> da.System:
+    """Pendulums with a drag that is a function in Python, another one for each system."""
+    drag = da.function("drag", lambda v: -(0.1 + k / 4096) * v * abs(v))
+    rod = da.Constraint(x**2 + y**2 - 1, name="rod")
+    return da.System((x, y), sp.eye(2), (drag(x.diff(da.t)), -9.81 - k / 1024), rod)
+
+
 def _by_diffrax(k: int) -> object:
     import diffrax
 
@@ -50,6 +74,12 @@ def _ensemble(k: int, **options: Any) -> object:
     return da.simulate_ensemble(pendulum(k), np.ones((3, 1)) * START[0], START[1], [0, 0.1], **options)
 
 
+def _stick_slip_ensemble(k: int) -> object:
+    """Every fourth ensemble slides and comes to rest; the others, in one mode, are compiled in half the time."""
+    speed, last = ((0.1, 0.2), (0.1, 0.02), (0, 0.02), (-0.1, 0.02))[k % 4]
+    return da.simulate_ensemble(pushed_block(k), np.zeros((3, 1)), (speed,), [0, last])
+
+
 PATHS: dict[str, Callable[[int], object]] = {
     "motion": lambda k: da.motion(pendulum(k), *START),
     "simulate": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]),
@@ -58,7 +88,13 @@ PATHS: dict[str, Callable[[int], object]] = {
     "stick and slip": lambda k: da.simulate(block(k), (0, 0), (0.1, 0), [0, 0.2]),
     "ledger": lambda k: da.simulate(pendulum(k), *START, [0, 0.1]).ledger(),
     "ensemble": _ensemble,
-    "ensemble, stick and slip": lambda k: da.simulate_ensemble(block(k), np.zeros((3, 2)), (0.1, 0), [0, 0.2]),
+    "ensemble, stick and slip": _stick_slip_ensemble,
+    "ensemble, contacts": lambda k: da.simulate_ensemble(ball(k), np.full((3, 1), 0.02), (0,), [0, 0.1]),
+    "ensemble, events": lambda k: da.simulate_ensemble(
+        pushed(k), np.zeros((3, 1)), (0.1,), [0, 0.1], events=[da.Event(x - 0.005, name="mark")]
+    ),
+    "motion, da.function": lambda k: da.motion(with_function(k), *START),
+    "da.function": lambda k: da.simulate(with_function(k), *START, [0, 0.1]),
     "ensemble, GPU": lambda k: _ensemble(k, device="gpu"),
     "diffrax": _by_diffrax,
     "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),

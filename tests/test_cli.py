@@ -41,6 +41,7 @@ def test_show_tells_numbers_and_checks() -> None:
     printed = invoke("show", "bead")
     for expected in ("Bead on a wire", "mu = 0.2", "wire (position)", "x = -1", "-0.08829871"):
         assert expected in printed
+    assert "Projection()" in printed
     assert "ellipse (position) by left motor and right motor" in invoke("show", "five-bar")
 
 

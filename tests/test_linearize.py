@@ -153,3 +153,46 @@ def test_what_is_no_state_and_no_outputs_is_refused():
     outputs: Any = ["x"]
     with pytest.raises(da.InputError, match="`outputs` must be a mapping from names to expressions; got"):
         da.linearize(pendulum(), (0, -1), outputs=outputs, parameters={"g": 9})
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_equilibria_are_told_from_other_states_in_all_units(unit: float) -> None:
+    """Lengths in any unit: pendulums that hang and are held aside, a body that falls, one on a stretched spring."""
+    rod = da.System((x, y), sp.eye(2), (0, -9.81 * unit), da.Constraint(x**2 + y**2 - unit**2, name="rod"))
+    falls = da.System((x,), [[1]], (-9.81 * unit,))
+    hangs = da.System((x,), [[1]], (-4 * x + g,))
+    rates = da.linearize(rod, q=(0, -unit)).eigenvalues.imag
+    np.testing.assert_allclose(rates, [9.81**0.5, -(9.81**0.5)], rtol=1e-9)
+    at_rest = da.linearize(hangs, (unit / 3,), parameters={"g": 4 * unit / 3}).eigenvalues.imag
+    np.testing.assert_allclose(at_rest, [2, -2], rtol=1e-9)
+    aside = unit * np.sin(1e-6), -unit * np.cos(1e-6)
+    for system, q, p in ((rod, aside, {}), (falls, (0,), {}), (falls, (unit,), {}), (hangs, (0,), {"g": 4 * unit})):
+        with pytest.raises(da.StateError, match="must be an equilibrium"):
+            da.linearize(system, q, parameters=p)
+    with pytest.raises(da.StateError, match="must be an equilibrium; `x` changes"):
+        da.linearize(da.System((x,), [[1]], (0,)), (0,), (1e-3 * unit,))
+
+
+def test_forces_that_cancel_leave_an_equilibrium() -> None:
+    """A balloon whose weight and buoyancy agree to rounding has no stiffness, and no scale of length."""
+    m, rho = da.parameters("m rho")
+    balloon = da.System((x,), [[1]], (m * g - rho * g,))
+    found = da.linearize(balloon, (0,), parameters={"m": 0.1 + 0.2, "rho": 0.3, "g": 9.81e4})
+    np.testing.assert_allclose(found.eigenvalues, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_outputs_may_have_any_units(unit: float) -> None:
+    named = {x: unit * x, "rate": x.diff(da.t) / unit}
+    found = da.linearize(da.System((x,), [[1]], (-4 * x,)), (0,), outputs=named)
+    assert found.names == ("x", "rate")
+    np.testing.assert_allclose(found.matrix, [[0, unit**2], [-4 / unit**2, 0]])
+
+
+def test_refused_times_and_names_of_outputs() -> None:
+    body = da.System((x,), [[1]], (-x,))
+    for t in (np.nan, "now", [0, 1]):
+        with pytest.raises(da.InputError, match="`t` must"):
+            da.linearize(body, (0,), t=t)
+    with pytest.raises(da.InputError, match="`outputs` must have different names"):
+        da.linearize(body, (0,), outputs={x: x, "x": 2 * x})

@@ -58,13 +58,33 @@ def _cut(given: Any) -> str:
 
 
 def row_labels(given: Any) -> Any | None:
-    """Return the labels of the rows of a pandas object; None if it is another object."""
-    return np.asarray(given.index) if type(given).__module__.partition(".")[0] == "pandas" else None
+    """Return the labels of the rows of a pandas object or of an xarray DataArray; None if it has none."""
+    package = type(given).__module__.partition(".")[0]
+    if package == "pandas":
+        index = getattr(given, "index", None)  # an index itself has none
+        return None if index is None else np.asarray(index)
+    if package == "xarray" and type(given).__name__ == "DataArray":
+        # of two axes, that with names is the one of the columns
+        rows = [d for d in given.dims if d in given.coords and (given.ndim == 1 or given[d].dtype.kind not in "UO")]
+        return np.asarray(given[rows[0]].values) if len(rows) == 1 else None
+    return None
 
 
 def labels_of(given: Any) -> Any | None:
     """Return the labels of the rows of a pandas object; None if there are none, or if they only count from zero."""
     labels = row_labels(given)
+    return None if labels is None or np.array_equal(labels, np.arange(len(labels))) else labels
+
+
+def axis_labels(given: Any, axis: int) -> Any | None:
+    """Return the labels of an axis, counted from the end, of a pandas object or a DataArray; None if there are none, or
+    if they only count from zero."""
+    package, labels = type(given).__module__.partition(".")[0], None
+    if package == "pandas" and hasattr(given, "axes") and -axis <= len(given.axes):
+        labels = np.asarray(given.axes[axis])
+    elif package == "xarray" and hasattr(given, "dims") and -axis <= len(given.dims):
+        name = given.dims[axis]
+        labels = np.asarray(given[name].values) if name in given.coords else None
     return None if labels is None or np.array_equal(labels, np.arange(len(labels))) else labels
 
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -16,6 +16,16 @@ def name_of(key: Any) -> str:
         return name_of(key.expr) + "'" * key.derivative_count
     name = getattr(key, "name", None)
     return name if isinstance(name, str) else str(key)
+
+
+def members(names: Sequence[str], array: str) -> list[int]:
+    """Return the places of the names of an array, ``x[0]``, ``x[1]`` and so on.
+
+    >>> members(["x[0]", "y", "x[1]"], "x")
+    [0, 2]
+    """
+    start = f"{array}["
+    return [i for i, name in enumerate(names) if name.startswith(start) and name[len(start) : -1].isdecimal()]
 
 
 LISTED_NAMES = 8

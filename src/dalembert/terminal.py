@@ -8,6 +8,7 @@ import io
 import sys
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -80,8 +81,15 @@ def facts_table(case: Case) -> Table:
     facts.add_row("velocities", assignments(dict(zip(names, case.qd0, strict=False)), rates) or "none")
     last = _measured(f"{times[-1]:g}", unit("t")) if len(times) else ""
     facts.add_row("times", f"{times[0]:g} to {last}, {len(times)} of them" if len(times) else "none")
-    facts.add_row("drift", "None" if case.drift is None else str(case.drift))
+    facts.add_row("drift", "none" if case.drift is None else _shortest(case.drift))
     return facts
+
+
+def _shortest(choice: Any) -> str:
+    """Return the call that makes a dataclass, without the arguments that have their defaults."""
+    given = (f"{field.name}={getattr(choice, field.name)!r}" for field in fields(choice) if field.init)
+    usual = {f"{field.name}={field.default!r}" for field in fields(choice)}
+    return f"{type(choice).__name__}({', '.join(text for text in given if text not in usual)})"
 
 
 def _servo_text(servo: Any) -> str:

@@ -70,6 +70,16 @@ def test_the_reference_documents_every_public_name_once() -> None:
     assert sorted(name for name in entries if "." not in name) == public_names()
 
 
+def test_the_index_of_the_reference_lists_every_name() -> None:
+    """The rows of mechanisms and errors name groups instead."""
+    rows = re.findall(r"^\| \[.*?\]\((\w+\.md)\) \| (.*) \|$", PAGES["reference/index.md"], re.MULTILINE)
+    assert len(rows) == len([page for page in PAGES if page.startswith("reference/")]) - 1
+    for page, row in rows:
+        if page not in ("mechanisms.md", "errors.md"):
+            listed = re.findall(r"`(\w+)`", row)
+            assert listed == [name for name in _entries(PAGES[f"reference/{page}"]) if "." not in name], page
+
+
 def _entries(text: str) -> list[str]:
     return re.findall(r"^::: da\.([\w.]+)$", text, re.MULTILINE)
 

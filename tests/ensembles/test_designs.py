@@ -91,6 +91,65 @@ def test_tables_of_pandas_and_xarray_are_designs():
     np.testing.assert_array_equal(named["q"][1, 0], many["q"][1])
 
 
+LABELLED = {
+    "a Series": ("g", lambda values: pd.Series(values, index=[2, 0, 1]), [2, 0, 1]),
+    "labels of text": ("g", lambda values: pd.Series(values, index=["a", "b", "c"]), ["a", "b", "c"]),
+    "a DataArray": ("g", lambda values: xr.DataArray(values, dims="run", coords={"run": [5, 3, 4]}), [5, 3, 4]),
+    "starts": ("q0", lambda values: pd.DataFrame({"theta": values}, index=[7, 6, 5]), [7, 6, 5]),
+    "rates": (
+        "qd0",
+        lambda values: xr.DataArray(
+            [[v] for v in values], dims=("run", "name"), coords={"run": [4, 3, 2], "name": ["theta"]}
+        ),
+        [4, 3, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LABELLED)
+def test_labels_of_members_are_kept(case):
+    """The member with a label moves as the value with this label says."""
+    varied, labelled, labels = LABELLED[case]
+    values = [1.0, 2.0, 3.0]
+
+    def arguments(given, alone):
+        state = (given,) if alone else given
+        p = {"g": given if varied == "g" else 9.0, "l": 1.0}
+        return (
+            {"q0": (1,), "qd0": (0,), "times": TIMES} | ({} if varied == "g" else {varied: state}) | {"parameters": p}
+        )
+
+    many = da.simulate_ensemble(swing(), **arguments(labelled(values), alone=False))
+    assert list(many["member"].values) == labels
+    for label, value in zip(labels, values, strict=True):
+        alone = da.simulate(swing(), **arguments(value, alone=True))
+        np.testing.assert_allclose(many["q"].sel(member=label, time=TIMES[-1]), alone.q[-1], rtol=1e-9)
+
+
+def test_labels_that_differ_are_refused():
+    starts = pd.DataFrame({"theta": [1.0, 2.0]})
+    weights = xr.DataArray([9.0, 10.0], dims="run", coords={"run": [1, 0]})
+    with pytest.raises(da.InputError, match=r"`q0` and `parameters\[g\]` must have the same labels"):
+        da.simulate_ensemble(swing(), starts, (0,), TIMES, parameters={"g": weights, "l": 1})
+
+
+def test_a_parameter_called_member():
+    """The name of the dimension: values may be an array, but not a design, whose labels have this name."""
+    ball = da.System((x,), [[1]], (da.parameters("member"),))
+    many = da.simulate_ensemble(ball, (0,), (0,), TIMES, parameters={"member": [1.0, 2.0]})
+    np.testing.assert_array_equal(many["member"], [0, 1])
+    np.testing.assert_array_equal(many["parameter(member)"], [1, 2])
+    labels = xr.Dataset({"x": ("member", [1.0, 2.0])}, coords={"member": [3, 4]})
+    for made in (
+        lambda: da.grid(member=[1.0, 2.0]),
+        lambda: da.latin(2, member=(1, 2)),
+        lambda: da.simulate_ensemble(ball, (0,), (0,), TIMES, parameters=pd.DataFrame({"member": [1.0, 2.0]})),
+        lambda: da.simulate_ensemble(ball, (0,), (0,), TIMES, parameters=labels),
+    ):
+        with pytest.raises(da.InputError, match="must not be named `member`, which is the dimension"):
+            made()
+
+
 def test_a_parameter_with_a_name_of_the_dataset():
     q = da.parameters("q")
     ball = da.System((x,), [[1]], (q,))
@@ -114,6 +173,9 @@ def test_results_of_a_grid_go_to_files(tmp_path):
         (lambda: da.grid([1, 2]), "`values` must be a mapping"),
         (lambda: da.latin(0, g=(1, 2)), "`members` must be a whole number, at least 1; got 0"),
         (lambda: da.sobol(2.5, g=(1, 2)), "`members` must be a whole number"),
+        (lambda: da.scatter(5, g=(1, 2), seed="a"), "`seed` must be a whole number, at least 0; got 'a'"),
+        (lambda: da.latin(5, g=(1, 2), seed=-1), "`seed` must be a whole number"),
+        (lambda: run_with(pd.DataFrame([[1.0, 2.0]], columns=["g", "g"])), "given twice: `g`"),
         (lambda: da.scatter(5, g=1), "must have a range or a distribution"),
         (lambda: da.scatter(5, g=(2, 1)), r"`g` must be a number, a range \(low, high\), or a distribution"),
         (lambda: run_with(da.grid(g=[1.0], k=[2.0])), "`k` is unknown"),

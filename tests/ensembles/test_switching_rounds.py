@@ -30,6 +30,15 @@ def changing() -> Any:
     return free_fall(da.Event(y, direction=-1, name="strikes", then=rises), da.Event(y.diff(t), name="turns"))
 
 
+def at_one_time() -> Any:
+    """Three events at one time, two of them by rounding only, and one at the last time."""
+    v = y.diff(t)
+    half = da.Event(y - 5 + g / 8, direction=-1, name="half", then=da.Change({v: v + 1}))
+    middle = da.Event(t - sp.Rational(1, 2), name="middle", then=da.Change({v: 2 * v}))
+    right = da.Event(x - sp.Rational(1, 2), name="right", then=da.Change({x.diff(t): 2}))
+    return free_fall(middle, half, right, da.Event(t - 4, name="last"))
+
+
 def switching() -> Any:
     """A falling mass on a spring; a brake stops its motion aside, with an impulse, and lets go when its force is b."""
     brake = da.Constraint(x.diff(t) - y.diff(t) / 4, name="brake", active=False)
@@ -38,6 +47,15 @@ def switching() -> Any:
     off = da.Event(da.reaction("brake") - b, name="off", then=da.Change(off="brake"))
     numbers = {"g": [5.0, 10.0], "k": 9.0, "b": [-2.0, -3.0]}
     return system, (0.3, 0), (0.2, 0), np.linspace(0, 1.3, 11), numbers, (on, off)
+
+
+def coinciding() -> Any:
+    """Two events at one instant, each of which changes the motion."""
+    back = da.Change({y.diff(t): -y.diff(t)})
+    faster = da.Change({x.diff(t): 2 * x.diff(t)})
+    lands = da.Event(y, direction=-1, name="lands", then=back)
+    *rest, numbers, events = free_fall(lands, da.Event(x - sp.sqrt(10 / g), name="passes", then=faster))
+    return *rest, numbers | {"g": [7.7, 11.4]}, events
 
 
 def bouncing() -> Any:
@@ -118,10 +136,25 @@ def thrown() -> Any:
     return triangle(), *start, np.linspace(0, 2, 11), {"mu": [0.2, 0.3], "e": [0.2, 0.4]}, ()
 
 
+def shaken() -> Any:
+    """A box whose two corners leave a table together."""
+    rows = []
+    for name, side in (("left", -1), ("right", 1)):
+        corner = (x + sp.cos(a) * side / 2 + sp.sin(a) / 4, y + sp.sin(a) * side / 2 - sp.cos(a) / 4)
+        friction = da.Coulomb(mu, velocity=corner[0].diff(t), normal_force=da.multiplier(name))
+        gap = sp.Ge(corner[1] - sp.sin(20 * t) / 10, 0)
+        rows.append(da.Constraint(gap, name=name, restitution=0, nonideal=friction))
+    box = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 10)), (0, -g, 0), rows)
+    return box, (0, 0.25, 0), (3, 2, 0), np.linspace(0, 0.2, 5), {"g": [9.0, 10.0], "mu": [0.1, 0.4]}, ()
+
+
 CASES: dict[str, Callable[[], Any]] = {
     "events that stop": stopping,
     "events that change": changing,
+    "events at one time": at_one_time,
     "constraints that are switched": switching,
+    "events at one instant": coinciding,
+    "contacts that open together": shaken,
     "bouncing ball": bouncing,
     "cradle": cradle,
     "rocking block": rocking,

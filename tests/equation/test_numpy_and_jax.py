@@ -95,3 +95,20 @@ print("jax" in sys.modules)
 def test_a_state_and_an_explanation_need_no_jax() -> None:
     done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=False)
     assert done.stdout == "False\n", done.stderr
+
+
+def test_labels_of_tables_must_agree():
+    """Rows and columns of tables are the coordinates and the constraints, in one order."""
+    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    names = ["x", "y"]
+    M = pandas.DataFrame([[2.0, 0.0], [0.0, 5.0]], index=names, columns=names)
+    Q, A, b = pandas.Series([1.0, 2.0], index=names), pandas.DataFrame([[1.0, 1.0]], columns=names), [0.0]
+    plain = da.constrained_motion(M.to_numpy(), Q.to_numpy(), A.to_numpy(), b).acceleration
+    np.testing.assert_array_equal(da.constrained_motion(M, Q, A, b).acceleration, plain)
+    other = xarray.DataArray([1.0, 2.0], dims="name", coords={"name": names[::-1]})
+    for given in ((M, Q[::-1], A, b), (M[names[::-1]], Q, A, b), (M, Q, A[names[::-1]], b), (M, Q, A, b, other)):
+        with pytest.raises(da.InputError, match="must have the same labels in the same order"):
+            da.constrained_motion(*given)
+    rows = pandas.DataFrame(np.eye(2), index=["rod", "rail"])
+    with pytest.raises(da.InputError, match=r"`constraint_rhs` and `constraint_matrix` .*\['rail', 'rod'\]"):
+        da.constrained_motion(M, Q, rows, pandas.Series([0.0, 1.0], index=["rail", "rod"]))

@@ -219,7 +219,7 @@ def test_beside_numbers_that_allow_no_motion_derivatives_are_one_sided() -> None
     seen = da.Observation([0, 1, 2], {"x": [0, 0.45, 1.81]}, (0,), (0,))
     settings = {"rtol": 1e-11, "atol": 1e-13, "max_steps": 1000}
     problem = Problem.of(edge, seen, "a0", {"a0": 1}, None, None, settings)
-    assert np.abs(problem.jacobian(np.array([5e-9]))).max() < 1e-3
+    assert np.abs(problem.jacobian(np.array([5e-9]), np.ones(1))).max() < 1e-3
     assert len(problem.failures) == 1
     found = da.fit(edge, seen, a0, guess={"a0": 1})
     assert found["a0"] == pytest.approx(0, abs=1e-3)
@@ -312,6 +312,45 @@ REFUSALS = {
 def test_refusals(message: str) -> None:
     with pytest.raises(da.InputError, match=message):
         REFUSALS[message]()
+
+
+@pytest.mark.parametrize(
+    ("length", "time", "mass"), [(1, 1, 1), (1e-9, 1, 1), (1e9, 1e-3, 1), (1, 1, 1e-9), (1e-3, 1e3, 1e9)]
+)
+@pytest.mark.parametrize("free_start", [False, True])
+def test_estimates_do_not_depend_on_units(length: float, time: float, mass: float, free_start: bool) -> None:
+    """SciPy fits the closed form of an oscillator in units of one; one coefficient has the guess zero."""
+    from scipy.optimize import curve_fit
+
+    def closed_form(t: np.ndarray, k: float, c: float, q0: float = 1, qd0: float = 0) -> np.ndarray:
+        rate = np.sqrt(k - c**2 / 4)
+        return np.exp(-c * t / 2) * (q0 * np.cos(rate * t) + (qd0 + c * q0 / 2) / rate * np.sin(rate * t))
+
+    at = np.linspace(0, 5, 41)
+    motion = closed_form(at, 4, 0.3) + 1e-3 * np.cos(40 * at)
+    expected, covariance = curve_fit(closed_form, at, motion, [4, 0.3, 1, 0][: 4 if free_start else 2], ftol=1e-14)
+    k, c = da.parameters("k c")
+    body = da.System((x,), [[mass]], (-k * x - c * xd,))
+    start = (1.05 if free_start else 1) * length
+    seen = da.Observation(time * at, {"x": length * motion}, (start,), (0,), free_start=free_start)
+    units = {"k": mass / time**2, "c": mass / time}
+    found = da.fit(body, seen, ["k", "c"], guess={"k": 3.4 * units["k"], "c": 0})
+    errors = [found.standard_errors[name] / unit for name, unit in units.items()]
+    np.testing.assert_allclose([found[name] / unit for name, unit in units.items()], expected[:2], rtol=1e-6)
+    np.testing.assert_allclose(errors, np.sqrt(np.diag(covariance))[:2], rtol=1e-3)
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize("labels", [[1, 0, 2], [0.0, 2.0, 1.0]])
+def test_labels_of_measurements_must_be_those_of_the_times(labels: list[float]) -> None:
+    pandas = pytest.importorskip("pandas")
+    right = da.Observation([0, 1, 2], {"x": pandas.Series([3.0, 4.0, 5.0], index=[0, 1, 2])}, (0,), (0,))
+    assert right.values["x"].tolist() == [3, 4, 5]
+    moved = pandas.Series([3.0, 4.0, 5.0], index=labels)
+    with pytest.raises(da.InputError, match=r"`values\[x\]` must be labelled by `times`"):
+        da.Observation([0, 1, 2], {"x": moved}, (0,), (0,))
+    with pytest.raises(da.InputError, match=r"`times` and `values\[x\]` must have the same labels"):
+        da.Observation(pandas.Series([0, 1, 2]), {"x": moved}, (0,), (0,))
 
 
 def test_fits_to_other_data_are_not_compared() -> None:

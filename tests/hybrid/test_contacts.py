@@ -1,5 +1,7 @@
 """Contacts that open and close, against closed forms."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -170,6 +172,31 @@ def test_a_block_lifts_off_a_floor_that_is_pulled_away() -> None:
     run = da.simulate(block, (0,), (2,), [0, 2], **TIGHT)
     assert kinds(run)[0] == ("floor", "opens")
     assert run.events[0].t == pytest.approx(np.pi / 6, abs=1e-12)
+
+
+def shaken_box(mu: Any, centre: Any) -> da.System:
+    """A box with two corners on a table that moves up and down; the floor also pulls at it sideways."""
+    rows = []
+    for name, side in (("left", -1), ("right", 1)):
+        along = (side - centre) / 2
+        corner = (x + sp.cos(a) * along + sp.sin(a) / 4, y + sp.sin(a) * along - sp.cos(a) / 4)
+        friction = da.Coulomb(mu, velocity=corner[0].diff(t), normal_force=da.multiplier(name))
+        gap = sp.Ge(corner[1] - sp.sin(20 * t) / 10, 0)
+        rows.append(da.Constraint(gap, name=name, restitution=0, nonideal=friction))
+    return da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 10)), (0, -10, 0), rows)
+
+
+@pytest.mark.parametrize(("mu", "centre"), [(0.1, 0.0), (0.4, -0.2)])
+def test_contacts_whose_reactions_vanish_together_open_together(mu: float, centre: float) -> None:
+    """The table falls faster than the box where 40 sin 20t = 10; until then friction takes μ (g t + 2 sin 20t …)."""
+    run = da.simulate(shaken_box(mu, centre), (0, 0.25, 0), (3, 2, 0), [0, 0.1, 0.2])
+    assert sorted(kinds(run)) == [("left", "opens"), ("right", "opens")]
+    leaves = np.arcsin(0.25) / 20
+    np.testing.assert_allclose([event.t for event in run.events], leaves, rtol=1e-10)
+    speeds = 2 * np.cos(20 * leaves), 3 - mu * (10 * leaves + 2 * np.cos(20 * leaves) - 2)
+    np.testing.assert_allclose(
+        run.qd, [[3, 2, 0], *([speeds[1], speeds[0] - 10 * (h - leaves), 0] for h in (0.1, 0.2))], atol=1e-10
+    )
 
 
 def test_a_pulled_floor_lets_go() -> None:

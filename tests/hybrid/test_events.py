@@ -30,6 +30,22 @@ def test_zeros_of_a_direction_are_listed(direction: int, zeros: list[float]) -> 
     np.testing.assert_allclose([event.t for event in run.events], zeros, atol=1e-9)
 
 
+@pytest.mark.parametrize("zero", [t - 1, sp.sin(sp.pi * t), y, y + 10 - 10 * t, y.diff(t) + 10], ids=str)
+@pytest.mark.parametrize("stop", [False, True])
+def test_an_event_at_the_last_time_occurs(zero: sp.Expr, stop: bool) -> None:
+    """As in SciPy: the last output is the state before it, also where it changes the motion."""
+    last = da.Event(zero, stop=stop, name="last", then=da.Change({y.diff(t): 7}))
+    run = da.simulate(FALLING, (5,), (0,), [0, 0.4, 1], events=[last])
+    (event,) = run.events
+    assert (event.name, event.t) == ("last", pytest.approx(1, abs=1e-14))
+    np.testing.assert_allclose([event.before[1], event.after[1]], [-10, 7], atol=1e-12)
+    assert any("The motion ends" in note for note in run.notes) == stop
+    assert not stop or run.qd[-1] == pytest.approx(-10)
+    assert np.abs(run.ledger().audit).max() < 1e-12
+    opposite = da.Event(zero, -1 if zero == t - 1 else 1, name="opposite")
+    assert not da.simulate(FALLING, (5,), (0,), [0, 1], events=[opposite]).events
+
+
 @pytest.mark.parametrize("velocity", [1.0, -1.0])
 @pytest.mark.parametrize("direction", [-1, 0, 1])
 def test_a_zero_at_the_start_is_no_event(direction: int, velocity: float) -> None:

@@ -238,3 +238,17 @@ def test_classify_check_and_derive_take_signals():
     derivation = da.derive(system)
     assert "road" in derivation.to_latex()
     assert derivation.constraint_matrix == sp.Matrix([[-road.diff(x), 1]])
+
+
+def test_a_prescribed_velocity_follows_a_record_that_jumps():
+    """A cart at recorded speeds pulls another one: the work of the drive is that of the impulses and of the spring."""
+    x, y = da.coordinates("x y")
+    speed = da.signal([0, 1, 3], [2, -1, 0], "previous", name="speed")
+    carts = da.System((x, y), [[1, 0], [0, 1]], (0, x - y), da.Constraint(x.diff(da.t) - speed, name="drive"))
+    run = da.simulate(carts, (0, 0), (2, 0), [0, 1, 2], rtol=1e-12, atol=1e-14)
+    assert run["x"] == pytest.approx([0, 2, 1], abs=1e-12)
+    # ÿ = x − y: a uniform motion of x and an oscillation about it
+    lead, rate = -2 * np.sin(1), 3 - 2 * np.cos(1)  # y − x and its rate after the jump of x′ by −3
+    assert run["y"][2] == pytest.approx(1 + lead * np.cos(1) + rate * np.sin(1), abs=1e-10)
+    assert abs(run.ledger().audit).max() < 1e-10
+    assert "a prescribed velocity jumps" in run.notes[0]

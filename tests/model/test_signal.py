@@ -127,9 +127,11 @@ def test_a_constraint_needs_finite_accelerations():
         )
     step = da.signal(TIMES, VALUES, "previous", name="step")
     with pytest.raises(
-        da.ModelError, match=r"derivative 1 of signal `step`, .*; the signal of kind \"previous\" jumps\. Use"
+        da.ModelError, match=r"derivative 2 of signal `step`, .*; the signal of kind \"previous\" jumps\. Use"
     ):
-        da.System((x, y), at_rest, (0, 0), da.Constraint(x.diff(da.t) - step, name="drive"))
+        da.System((x, y), at_rest, (0, 0), da.Constraint(x - step, name="drive"))
+    # at velocity level the velocities follow a jump by an impulse
+    da.System((x, y), at_rest, (0, 0), da.Constraint(x.diff(da.t) - step, name="drive"))
     speed = x.diff(da.t) + da.signal(TIMES, VALUES, "linear", name="path").diff(da.t)
     with pytest.raises(da.ModelError, match=r"derivative 2 of signal `path`, on which the equations of motion depend"):
         da.System.from_lagrangian(speed**2 / 2, (x,))
@@ -166,3 +168,7 @@ def test_columns_with_other_labels_are_refused() -> None:
     assert float(da.signal(table["t"], table["v"], "linear").subs(da.t, 2)) == 7
     with pytest.raises(da.InputError, match=r"their indices differ\. Pass columns of one table"):
         da.signal(table["t"], table["v"][::-1], "linear")
+    indexed = table.set_index("t")["v"]
+    assert float(da.signal(indexed.index, indexed, "linear").subs(da.t, 2)) == 7
+    with pytest.raises(da.InputError, match=r"`values` must be labelled by `times`, or not at all"):
+        da.signal([0.0, 1.0, 2.0], indexed[::-1], "linear")

@@ -757,6 +757,15 @@ def test_formulas_wider_than_a_line_are_smaller_on_paper():
     assert 'style="--lines-wide' not in narrow and "var(--lines-wide, 1)" in DERIVATION_STYLE
 
 
+def test_only_steps_of_a_few_lines_are_kept_on_one_page() -> None:
+    """A step of half a page that is kept together leaves up to half of the page before it empty."""
+    matrix = sp.MatrixSymbol("M", 1, 1)
+    for rows, kept in ((1, True), (5, False)):
+        formulas = [Equation(sp.Symbol(f"a{k}"), sp.Symbol("b")) for k in range(rows)]
+        step = Step("One", (("Text",), [Equation(matrix, matrix)], ("that is,",), formulas))
+        assert ('<section class="short">' in page("Title", [step])) is kept
+
+
 def test_a_long_display_is_divided_so_that_paper_can_break_it() -> None:
     """All parts of a display have one first column and one indentation, so that their equals signs are aligned."""
     angles = da.coordinates("a1:16")

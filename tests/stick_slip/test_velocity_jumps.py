@@ -45,8 +45,9 @@ def events(run: da.Trajectory) -> list[tuple[str, float]]:
         (sp.Piecewise((1, t < 1), (0, True)), 1, 0),
         (2 * sp.Heaviside(t - 1), 0, 2),
         (-sp.sign(t - 1), 1, -1),
+        (da.signal([0, 1, 9], [1, -1, 0], "previous", name="record"), 1, -1),
     ],
-    ids=["reverses", "starts", "stops", "Heaviside", "sign"],
+    ids=["reverses", "starts", "stops", "Heaviside", "sign", "signal"],
 )
 def test_a_block_that_sticks_is_not_carried_along_by_a_belt_that_jumps(
     belt: sp.Expr, before: float, after: float
@@ -183,7 +184,7 @@ def test_a_short_pulse_is_not_missed_while_a_contact_sticks(start: float, width:
 
 
 def test_messages_name_a_sticking_contact_by_its_own_name() -> None:
-    belt = da.signal([0, 0.5, 1], [0.0, 1.0, 1.0], kind="previous")
+    belt = da.signal([0, 0.5, 1], [0.0, 1.0, 1.0], kind="previous").diff(t)
     with pytest.raises(da.DalembertError, match="`sticking of belt`"):
         da.simulate(on_belt(belt), (0, 0), (0, 0), [0, 1])
 

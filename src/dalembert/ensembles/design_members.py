@@ -15,14 +15,15 @@ from dalembert.array_types import Floats
 from dalembert.control.controlled_plant import controlled_members
 from dalembert.control.controller import Controller
 from dalembert.ensembles.consistent_starts import consistent_starts
+from dalembert.ensembles.designs import refuse_dimension_name
 from dalembert.ensembles.ensemble_layout import EnsembleLayout, label_of, numbered
-from dalembert.ensembles.members import Members, columns_of, members_of
+from dalembert.ensembles.members import Members, columns_of, member_labels, members_of
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
 from dalembert.model.active_system import starting_system
 from dalembert.model.input_values import as_numbers, state_values
-from dalembert.model.ordering import name_problems, unknown_names
+from dalembert.model.ordering import by_name, name_problems, unknown_names
 from dalembert.model.system import System
 
 if TYPE_CHECKING:
@@ -104,12 +105,13 @@ def laid_out(
     members = members_of(system.coordinate_names, names, q0, qd0, parameters)
     columns = columns_of(names, {} if parameters is None else parameters, "parameters", "parameter")
     swept = {name: column for name, column in zip(names, columns, strict=True) if column.ndim}
-    return members, numbered(len(members), swept), False
+    return members, numbered(len(members), swept, member_labels(q0, qd0, parameters)), False
 
 
 def _of_design(
     system: System, q0: Any, qd0: Any, design: xr.Dataset, parameters: Sequence[str]
 ) -> tuple[Members, EnsembleLayout, bool]:
+    refuse_dimension_name(parameters)
     values, names = _values(system, design, parameters), system.coordinate_names
     own = [name for name in values if name in parameters]
     problems = name_problems(parameters, own, "parameters", "parameter")
@@ -130,9 +132,15 @@ def _of_design(
 
 def _as_dataset(given: Any) -> xr.Dataset:
     """Return a design as a dataset with at least one dimension; the rows of a table are members."""
-    design = given.to_xarray() if type(given).__name__ == "DataFrame" else given
-    if type(given).__name__ == "DataFrame" and given.index.nlevels == 1:
-        design = design.rename({next(iter(design.sizes)): "member"})
+    design = given
+    if type(given).__name__ == "DataFrame":
+        columns, problems = by_name(given, "parameters", "parameter")
+        if problems:
+            raise InputError(" ".join(problems))
+        refuse_dimension_name(columns or ())
+        design = given.to_xarray()
+        if given.index.nlevels == 1:
+            design = design.rename({next(iter(design.sizes)): "member"})
     if not design.sizes or not all(design.sizes.values()):
         raise InputError("a design must have at least one member; this one has none.")
     return design

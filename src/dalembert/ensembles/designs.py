@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +81,7 @@ def scatter(members: float, values: Any = None, /, *, seed: int = 0, **named: An
     >>> bool(abs(design["l"].std() - 0.01) < 1e-3)
     True
     """
-    return _sampled(members, values, named, lambda size, count: np.random.default_rng(seed).random((count, size)))
+    return _sampled(members, values, named, lambda size, count: _generator(seed).random((count, size)))
 
 
 def _entries(values: Any, named: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,7 +92,23 @@ def _entries(values: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     twice = [f"`{name}` must be given once; it is in `values` and a keyword." for name in named if name in found]
     if problems or twice:
         raise InputError(" ".join([*problems, *twice]))
+    refuse_dimension_name([*found, *named])
     return found | dict(named)
+
+
+def refuse_dimension_name(names: Iterable[str]) -> None:
+    """Raise an error if a quantity of a design has the name of the dimension of members."""
+    if "member" in names:
+        raise InputError(
+            "a quantity of a design must not be named `member`, which is the dimension of its members. Rename the "
+            "parameter, or pass its values as an array: `parameters={'member': [...]}`."
+        )
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"`seed` must be a whole number, at least 0; got {seed!r}.")
+    return np.random.default_rng(int(seed))
 
 
 def _sampled(members: Any, values: Any, named: Any, draw: Callable[[int, int], Floats]) -> xr.Dataset:
@@ -136,4 +152,4 @@ def _qmc(kind: str, size: int, seed: int) -> Any:
     sampler = getattr(qmc, kind)
     # the name of the argument depends on the version of SciPy
     name = "rng" if "rng" in inspect.signature(sampler.__init__).parameters else "seed"
-    return sampler(size, **{name: seed})
+    return sampler(size, **{name: _generator(seed)})

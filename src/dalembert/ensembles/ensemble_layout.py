@@ -68,10 +68,12 @@ def label_of(name: str) -> str:
     return f"parameter({name})" if name in RESERVED else name
 
 
-def numbered(count: int, swept: Mapping[str, Floats]) -> EnsembleLayout:
-    """Return the layout of members that are numbered, with the values that differ between them."""
+def numbered(count: int, swept: Mapping[str, Floats], labels: Any = None) -> EnsembleLayout:
+    """Return the layout of members and the values that differ between them; members without labels are numbered."""
     import pandas as pd
 
-    labels = {label_of(name): (("member",), values) for name, values in swept.items()}
     # a range is not stored as numbers, of which a million would take longer than some motions on a GPU
-    return EnsembleLayout({"member": count}, {"member": (("member",), pd.RangeIndex(count)), **labels})
+    own = pd.RangeIndex(count) if labels is None else labels
+    names = {name: "parameter(member)" if name == "member" else label_of(name) for name in swept}
+    found = {names[name]: (("member",), values) for name, values in swept.items()}
+    return EnsembleLayout({"member": count}, {"member": (("member",), own), **found})

@@ -41,6 +41,37 @@ def set_guards(model: SwitchingModel, part: SwitchingMembers, choice: ChoiceOfMa
             part.put(own, some)
 
 
+def coinciding(
+    active: ActiveSet,
+    some: SwitchingMembers,
+    acceleration: Floats,
+    reactions: Floats,
+    span: float,
+    fired: Flags,
+    ended: Flags,
+) -> Flags:
+    """Return the guards (N, E + m) of members in one mode that vanish beside those that fired, but for rounding.
+
+    As by ``hybrid.event_guards.coinciding``: events of members in ``ended`` (N,), and reactions where another one has
+    vanished.
+    """
+    E, found = len(active.model.events), np.zeros(some.signs.shape, bool)
+    forces = E + np.flatnonzero(active.active)
+    by_force = fired[:, forces].any(axis=1)
+    for i, expression in active.guards.items():
+        left = ~fired[:, i] & (some.watched[:, i] & ended if i < E else by_force)
+        own = np.flatnonzero(left) if i < E or i in forces else np.zeros(0, np.intp)
+        if not own.size:
+            continue
+        part = some.subset(own)
+        values = _ahead(active, part, acceleration[own], reactions[own], expression, RATE_STEP * span)
+        sign = part.signs[:, i]
+        with np.errstate(all="ignore"):  # infinite at a pole
+            rate = sign * (values[:, -1] - values[:, 0]) / RATE_STEP
+        found[own, i] = (rate < 0) & (sign * values[:, 0] + part.offsets[:, i] <= -rate * AT_ZERO)
+    return found
+
+
 def _set_guards_of_constraints(model: SwitchingModel, part: SwitchingMembers, choice: ChoiceOfMany) -> None:
     E, gaps = len(model.events), GapsOfMany.at(model, part)
     largest = np.abs(gaps.terms.A).max(axis=2, initial=np.finfo(float).tiny)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.array_types import Floats, labels_of
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.ordering import by_name, name_problems, quoted
@@ -71,7 +71,7 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     if by_name(given, "parameters", "parameter")[0] is None:
         raise InputError(f"`parameters` must be a mapping from names to numbers or arrays; got {given!r}.")
     p = columns_of(parameters, given, "parameters", "parameter")
-    require_same_labels(_columns({"q0": q0, "qd0": qd0, "parameters": given}))
+    require_same_labels(_columns(q0, qd0, given))
     counts = {len(column) for column in (*q, *qd, *p) if column.ndim}
     if len(counts) > 1:
         raise InputError(f"all arrays of members must have one length; got {', '.join(map(str, sorted(counts)))}.")
@@ -88,12 +88,18 @@ def members_of(coordinates: Sequence[str], parameters: Sequence[str], q0: Any, q
     return Members(rows_by_member(q, count), rows_by_member(qd, count), values)
 
 
-def _columns(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def member_labels(q0: Any, qd0: Any, given: Any) -> Any | None:
+    """Return the labels of the rows of tables, which are those of members; None if they only count from zero."""
+    found = (labels_of(column) for column in _columns(q0, qd0, given).values())
+    return next((labels for labels in found if labels is not None), None)
+
+
+def _columns(q0: Any, qd0: Any, given: Any) -> dict[str, Any]:
     """Return what has one row per member, by name: tables, and the entries of mappings."""
     found: dict[str, Any] = {}
-    for argument, given in arguments.items():
-        inner = given if isinstance(given, Mapping) else {}
-        found |= {argument: given} if _is_table(given) else {f"{argument}[{name}]": x for name, x in inner.items()}
+    for argument, values in (("q0", q0), ("qd0", qd0), ("parameters", given)):
+        inner = values if isinstance(values, Mapping) else {}
+        found |= {argument: values} if _is_table(values) else {f"{argument}[{name}]": x for name, x in inner.items()}
     return found
 
 

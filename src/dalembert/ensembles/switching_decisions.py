@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.ensembles.contact_choice import choose_of_many
 from dalembert.ensembles.contact_gaps import GapsOfMany, ImpactHistories
-from dalembert.ensembles.event_sides import set_guards
+from dalembert.ensembles.event_sides import coinciding, set_guards
 from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.stick_slip_transitions import groups
 from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembers, SwitchingModel
@@ -37,11 +37,14 @@ class SwitchingDecisions:
     record: EventRecord
 
     def fired(self, part: SwitchingMembers) -> Flags:
-        """Return the guards (N, E + m) that have ended the phases of members; none if friction alone has."""
+        """Return the guards (N, E + m) that have ended the phases of members, and those that coincide with them.
+
+        There are none if friction alone has ended a phase.
+        """
         found = np.zeros(part.signs.shape, bool)
         for own, active in self.model.by_mode(part):
             some, numbers = part.subset(own), list(active.guards)
-            _, reactions, valid = active.motion(some)
+            acceleration, reactions, valid = active.motion(some)
             values = active.values(tuple(active.guards.values()), *some.at, reactions)
             values = some.signs[:, numbers] * values + some.offsets[:, numbers]
             part.odd[own] |= ~valid.astype(bool) | np.isnan(values).any(axis=1)
@@ -51,6 +54,8 @@ class SwitchingDecisions:
                 hidden = np.flatnonzero(~negative.any(axis=1))
                 negative[hidden, np.argmin(values[hidden], axis=1)] = True
             found[own[:, None], numbers] = negative
+            ended = np.asarray(found[own].any(axis=1))
+            found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own], ended)
         return found
 
     def start(self, part: SwitchingMembers) -> None:
@@ -82,6 +87,23 @@ class SwitchingDecisions:
             part.put(own, some)
         return stops
 
+    def record_last(self, part: SwitchingMembers) -> None:
+        """Record the events at the last time of the run, where nothing follows from them."""
+        if not self.model.events:
+            return
+        none, occurs = np.zeros(part.signs.shape, bool), np.zeros(part.watched.shape, bool)
+        for own, active in self.model.by_mode(part):
+            some, span = part.subset(own), self.end - self.begin
+            acceleration, reactions, _ = active.motion(some)
+            everywhere = np.ones(len(own), bool)
+            found = coinciding(active, some, acceleration, reactions, span, none[own], everywhere)
+            occurs[own] = found[:, : len(self.model.events)]
+        self._record_events(part, occurs)
+
+    def _record_events(self, part: SwitchingMembers, occurs: Flags) -> None:
+        for k, event in enumerate(self.model.events):
+            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
+
     def _react(self, part: SwitchingMembers, fired: Flags) -> Flags:
         """Release constraints, and apply the changes of events; return which members stop."""
         model, E = self.model, len(self.model.events)
@@ -90,8 +112,7 @@ class SwitchingDecisions:
         part.active &= ~released
         part.releases = np.where(released, 0.0, part.releases)
         occurs = fired[:, :E] & part.watched
-        for k, event in enumerate(model.events):
-            self.record.add(part.number[occurs[:, k]], part.t[occurs[:, k]], str(event.name), "event")
+        self._record_events(part, occurs)
         stops = (occurs & np.array([event.stop for event in model.events], bool)).any(axis=1)
         changing = occurs & np.array([event.then is not None for event in model.events], bool)
         own = np.flatnonzero(changing.any(axis=1) & ~stops)

@@ -232,6 +232,8 @@ class _SwitchedRounds:
         fired, finished = endings == FIRED, endings == FINISHED
         self.segments[own] += 1
         self.done[own] = finished
+        if finished.any():
+            self.decisions.record_last(members.subset(own[finished]))
         standing = starts.t - part.t <= STALLED_SPAN * np.maximum(np.abs(starts.t), self.end - self.begin)
         self.stalled[own] = np.where(standing, self.stalled[own] + 1, 0)
         lost = (self.stalled[own] >= MAX_STALLED_SEGMENTS) | (self.segments[own] >= MAX_SEGMENTS)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import rejection_reason
+from dalembert.array_types import axis_labels, rejection_reason
 from dalembert.arrays import is_traced, namespace_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit, require_symmetric
@@ -21,6 +21,16 @@ from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
 from dalembert.extras import require
 from dalembert.lazy_jax import jnp, refuse_forked_process
+
+COORDINATE_AXES = (
+    ("applied_force", -1),
+    ("mass_matrix", -2),
+    ("mass_matrix", -1),
+    ("constraint_matrix", -1),
+    ("C", -1),
+)
+CONSTRAINT_AXES = (("constraint_rhs", -1), ("constraint_matrix", -2))
+"""Arguments and their axes, which belong to the coordinates or to the constraints."""
 
 LARGEST_NUMPY_BATCH = 256
 """Largest batch that NumPy solves: one by one, it takes less time than a compilation by JAX."""
@@ -134,6 +144,7 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
     for name, array in given.items():
         if reason := _rejected(array):
             raise InputError(f"`{name}` {reason}")
+    _require_same_labels(given)
     try:
         xp = _namespace(M, Q, A, b, C)
         M, Q, A, b = (xp.asarray(array, float) for array in (M, Q, A, b))
@@ -163,6 +174,19 @@ def _checked_shapes(M: Any, Q: Any, A: Any, b: Any, C: Any) -> list[Any]:
         shapes = ", ".join(str(x.shape) for x in arrays)
         raise InputError(f"the batch axes of the arguments must fit together; got shapes {shapes}.") from None
     return [xp.broadcast_to(x, (*batch, *c)) for x, c in zip(arrays, cores, strict=True)]
+
+
+def _require_same_labels(given: dict[str, Any]) -> None:
+    """Raise an error if tables have their coordinates, or their constraints, in different orders."""
+    for places in (COORDINATE_AXES, CONSTRAINT_AXES):
+        labelled = [(name, labels) for name, k in places if (labels := axis_labels(given[name], k)) is not None]
+        for name, labels in labelled[1:]:
+            if not np.array_equal(labels, labelled[0][1]):
+                raise InputError(
+                    f"`{labelled[0][0]}` and `{name}` must have the same labels in the same order; got "
+                    f"{list(labelled[0][1])} and {list(labels)}. Sort one of them by `.reindex`, or pass "
+                    f"`.to_numpy()` if labels have no meaning."
+                )
 
 
 def _namespace(*arguments: Any) -> Any:

@@ -54,7 +54,7 @@ def export_c(
     name: str | None = None,
     mode: ContactMode | None = None,
 ) -> Path:
-    """Write a system as one C99 file that needs nothing but <math.h>, and return its path.
+    """Write a system as one C99 file that needs nothing but ``<math.h>``, and return its path.
 
     The file has functions for the acceleration, all forces and residuals, the inputs of actuators, the projection onto
     the constraints, a step of the classical Runge–Kutta method, and adaptive steps of the Dormand–Prince method of

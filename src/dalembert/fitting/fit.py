@@ -24,8 +24,8 @@ IDENTIFIABILITY = 1e-6
 """Ratio of the smallest to the largest singular value of the scaled Jacobian below which the unknowns are not
 identifiable: the Jacobian, computed by differences of runs, is accurate to about 1e-7."""
 
-FIT_RTOL, FIT_ATOL = 1e-11, 1e-13
-"""Default tolerances of the simulations, near rounding, since differences of runs are used as derivatives."""
+FIT_RTOL = 1e-11
+"""Default relative tolerance of the simulations, near rounding, since differences of runs are used as derivatives."""
 
 SEARCH_TOLERANCE = 1e-12
 """Tolerances of the minimization, below the accuracy of the runs: it ends when no further progress is possible."""
@@ -48,7 +48,7 @@ def fit(
     bounds: Mapping[Any, tuple[float, float]] | None = None,
     noise: Mapping[Any, float] | None = None,
     rtol: float = FIT_RTOL,
-    atol: float = FIT_ATOL,
+    atol: float | None = None,
     max_steps: int = 100_000,
 ) -> Fit:
     """Estimate parameters of a system from one or several measured motions, by least squares.
@@ -66,7 +66,7 @@ def fit(
     bounds          by name: lower and upper bound
     noise           by coordinate: standard deviation of the measurements, if it is known. By default it is assumed to
                     be the same for all measurements, and estimated
-    rtol, atol      tolerances of the simulations
+    rtol, atol      tolerances of the simulations; ``atol`` left out follows the scales of the motion
     max_steps       largest number of steps of one simulation
 
     Raises
@@ -92,33 +92,44 @@ def fit(
     start = problem.start()
     low, high = bounds_of(bounds, problem.names, problem.guess, len(start), parameters_not_negative(system))
     _require_enough(problem, noise is not None)
-    problem.residuals(start)  # raises the error of the simulation if the guess allows no motion
-    import scipy.optimize
-
-    least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
-    solution = least_squares(
-        problem.penalised_residuals,
-        start,
-        problem.jacobian,
-        bounds=(low, high),
-        x_scale="jac",
-        xtol=SEARCH_TOLERANCE,
-        ftol=SEARCH_TOLERANCE,
-        gtol=SEARCH_TOLERANCE,
-    )
-    jacobian = problem.jacobian(solution.x)
-    bound = _on_bounds(solution.x, solution.fun, jacobian, low, high)
+    residuals = problem.residuals(start)  # raises the error of the simulation if the guess allows no motion
+    units = problem.units()
+    solution = _search(problem, residuals, units, low, high)
+    unknowns = solution.x * units
+    residuals, jacobian = problem.penalised_residuals(unknowns), problem.jacobian(unknowns, units)
+    bound = _on_bounds(unknowns, residuals, jacobian, low, high)
     return Fit.of(
         names=problem.names,
-        unknowns=solution.x,
-        residuals=solution.fun,
+        unknowns=unknowns,
+        residuals=residuals,
         jacobian=jacobian,
         bound=bound,
         known_noise=None if noise is None else problem.noise,
         rank_tolerance=IDENTIFIABILITY,
-        runs=problem.runs(solution.x),
+        runs=problem.runs(unknowns),
         observations=problem.observations,
         notes=_notes(problem, solution, jacobian, bound),
+    )
+
+
+def _search(problem: Problem, residuals: Floats, units: Floats, low: Floats, high: Floats) -> Any:
+    """Minimise the residuals, and return SciPy's result, whose unknowns are in these units.
+
+    SciPy's criteria are absolute numbers, so its unknowns and residuals must be of the order of one.
+    """
+    import scipy.optimize
+
+    least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
+    size = max(problem.scale(), float(np.abs(residuals).max()))
+    return least_squares(
+        lambda u: problem.penalised_residuals(u * units) / size,
+        problem.start() / units,
+        lambda u: problem.jacobian(u * units, units) * units / size,
+        bounds=(low / units, high / units),
+        x_scale="jac",
+        xtol=SEARCH_TOLERANCE,
+        ftol=SEARCH_TOLERANCE,
+        gtol=SEARCH_TOLERANCE,
     )
 
 

@@ -21,25 +21,33 @@ class FreeStart:
     """An initial state as a function of its free parameters, which are zero at the guess.
 
     directions_q, directions_qd    columns: bases of the tangent spaces of the constraints for q and qd
+    units                          of the free parameters: none of them moves a coordinate by more than its size
     """
 
     q: Floats
     qd: Floats
     directions_q: Floats
     directions_qd: Floats
+    units: Floats
 
     @classmethod
-    def at(cls, dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, *, free: bool) -> FreeStart:
-        """Return the start at a guess, which is projected onto the constraints if it is free."""
-        n = len(q)
-        if not free:
-            return cls(q, qd, np.zeros((n, 0)), np.zeros((n, 0)))
+    def fixed(cls, q: Floats, qd: Floats) -> FreeStart:
+        """Return a start without free parameters."""
+        none = np.zeros((len(q), 0))
+        return cls(q, qd, none, none, np.zeros(0))
+
+    @classmethod
+    def at(cls, dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, sizes: tuple[Floats, Floats]) -> FreeStart:
+        """Return the start at a guess, projected onto the constraints; ``sizes`` are those of q and qd, (n,) each."""
         q, qd = onto_constraints(dynamics, q, qd, t, p)
         A = np.asarray(terms_at(dynamics, q, qd, t, p).A)
         free_q, free_qd = (
             null_space(A[rows_at(dynamics.levels, level)], SOLVED_RANK_TOLERANCE).T for level in STATE_LEVELS
         )
-        return cls(q, qd, free_q, free_qd)
+        units = [
+            1 / np.max(np.abs(d) / size[:, None], axis=0) for d, size in zip((free_q, free_qd), sizes, strict=True)
+        ]
+        return cls(q, qd, free_q, free_qd, np.concatenate(units))
 
     @property
     def count(self) -> int:

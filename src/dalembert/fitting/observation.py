@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.array_types import Floats
 from dalembert.errors import InputError
-from dalembert.model.input_values import column_values, named_values, time_values
+from dalembert.model.input_values import column_values, named_values, require_labels_of_times, time_values
 from dalembert.model.ordering import name_of, quoted
 from dalembert.names import listed, summary
 
@@ -51,6 +52,7 @@ class Observation:
         times = time_values(self.times, "times", increasing=True)
         if not isinstance(self.values, Mapping) or not self.values:
             raise InputError(f"`values` must map coordinates to their measurements; got {self.values!r}.")
+        require_labels_of_times(self.times, {f"values[{name_of(k)}]": v for k, v in self.values.items()})
         values = {name_of(key): column_values(column, f"values[{name_of(key)}]") for key, column in self.values.items()}
         for name, column in values.items():
             if column.shape != times.shape:
@@ -77,6 +79,13 @@ class Observation:
     def count(self) -> int:
         """The number of measured values."""
         return int(sum(mask.sum() for mask in self.measured.values()))
+
+    def sizes(self, names: Sequence[str], q: Floats, qd: Floats) -> tuple[Floats, Floats]:
+        """Return the sizes (n,) of coordinates and velocities, from a state at the start and the measurements."""
+        largest = {name: np.nanmax(np.abs(column)) for name, column in self.values.items() if np.isfinite(column).any()}
+        found = np.maximum(np.abs(q), [largest.get(name, 0.0) for name in names])
+        found = np.where(found > 0, found, found.max() or 1.0)
+        return found, np.maximum(np.abs(qd), found / float(self.times[-1] - self.times[0]))
 
     def require_known(self, coordinates: tuple[str, ...], parameters: tuple[str, ...]) -> None:
         """Raise if the observation has coordinates or parameters that the system does not have."""

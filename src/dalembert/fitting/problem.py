@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError, InputError
 from dalembert.fitting.fit_inputs import known_of, names_of, noise_of, observations_of, values_for
 from dalembert.fitting.free_start import FreeStart
 from dalembert.fitting.observation import Observation
+from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
 from dalembert.integration.start_states import onto_constraints
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
@@ -22,6 +23,13 @@ from dalembert.verbs import simulate
 
 STEP = 1e-4
 """Relative step of the central differences: a run is accurate to about 1e-11, so the differences are to about 1e-7."""
+
+FIT_ATOL = 1e-13 / USUAL_ATOL
+"""Default absolute tolerance of the simulations, relative to the usual one: near rounding, since differences of runs
+are used as derivatives."""
+
+UNIT_TRIALS = 8
+"""Trial steps after which the unit of a parameter with the guess zero is taken as it is."""
 
 NO_MOTION_RESIDUAL = 1e8
 """Residual, relative to the data, for trial values without a motion: so large that the search rejects the step."""
@@ -82,7 +90,10 @@ class Problem:
             q, qd = state_values(names, one.q0, "q0"), state_values(names, one.qd0, "qd0")
             p = self._parameter_values(self.guess, one)
             p = tuple(p[name] for name in dynamics.parameters)
-            starts.append(FreeStart.at(dynamics, q, qd, float(one.times[0]), p, free=one.free_start))
+            if one.free_start:
+                starts.append(FreeStart.at(dynamics, q, qd, float(one.times[0]), p, one.sizes(names, q, qd)))
+            else:
+                starts.append(FreeStart.fixed(q, qd))
         return replace(self, starts=tuple(starts))
 
     @property
@@ -117,15 +128,11 @@ class Problem:
             # trial parameters change the constraints, so the start must be projected again
             q, qd = onto_constraints(dynamics, q, qd, float(one.times[0]), p)
             used += start.count
-            run = simulate(
-                self.system,
-                q,
-                qd,
-                one.times,
-                parameters=dict(zip(dynamics.parameters, p, strict=True)),
-                **self.settings,
-            )
-            found.append(run)
+            settings = dict(self.settings)
+            if settings["atol"] is None:
+                settings["atol"] = FIT_ATOL * float(np.min(usual_atol(dynamics, q, qd, float(one.times[0]), p)))
+            named = dict(zip(dynamics.parameters, p, strict=True))
+            found.append(simulate(self.system, q, qd, one.times, parameters=named, **settings))
         return tuple(found)
 
     def residuals(self, unknowns: Floats) -> Floats:
@@ -140,7 +147,7 @@ class Problem:
     def penalised_residuals(self, unknowns: Floats) -> Floats:
         """Return the residuals, or very large ones if no motion exists, so that the search rejects the step."""
         found = self._try_residuals(unknowns)
-        return np.full(self.count, NO_MOTION_RESIDUAL * self._scale()) if found is None else found
+        return np.full(self.count, NO_MOTION_RESIDUAL * self.scale()) if found is None else found
 
     def _try_residuals(self, unknowns: Floats) -> Floats | None:
         """Return the residuals, or None if no motion exists; the failure is recorded."""
@@ -150,23 +157,43 @@ class Problem:
             self.failures.append(str(error))
             return None
 
-    def _scale(self) -> float:
-        """Return the largest measured value divided by the smallest noise."""
-        largest = max(
-            float(np.nanmax(np.abs(c)))
-            for one in self.observations
-            for c in one.values.values()
-            if np.isfinite(c).any()
+    def scale(self) -> float:
+        """Return the largest measured value divided by its noise; one if all of them are zero."""
+        return (
+            max(
+                float(np.abs(column[mask]).max(initial=0.0)) / self.noise[name]
+                for one in self.observations
+                for (name, column), mask in zip(one.values.items(), one.measured.values(), strict=True)
+            )
+            or 1.0
         )
-        return (largest or 1.0) / min(self.noise.values())
 
-    def jacobian(self, unknowns: Floats) -> Floats:
+    def units(self) -> Floats:
+        """Return the units of the unknowns, in which they are of the order of one: so the search is the same for all
+        units of the model."""
+        start = self.start()
+        parameters = [abs(value) or self._unit_at_zero(start, i) for i, value in enumerate(self.guess)]
+        return np.concatenate([np.array(parameters), *(one.units for one in self.starts)])
+
+    def _unit_at_zero(self, start: Floats, i: int) -> float:
+        """Return the change of a parameter, zero at the start, that changes the motion by about its own size."""
+        unit, step, known = 1.0, np.zeros_like(start), len(self.failures)
+        for _ in range(UNIT_TRIALS):
+            step[i] = STEP * unit
+            effect = float(np.abs(self._difference(start, step)).max()) * unit / self.scale()
+            if effect == 0 or 1 <= 10 * effect <= 100:
+                break
+            unit /= effect
+        del self.failures[known:]  # the search does not use these trials
+        return unit
+
+    def jacobian(self, unknowns: Floats, units: Floats) -> Floats:
         """Return the Jacobian (count, k) of the residuals: central differences, one-sided next to missing motions."""
         columns: list[Floats] = []
-        for i, value in enumerate(unknowns):
+        for i, (value, unit) in enumerate(zip(unknowns, units, strict=True)):
             step = np.zeros_like(unknowns)
             # relative to the unknown, but not below a minimum, so that an unknown at zero is varied, too
-            step[i] = STEP * max(abs(value), STEP if i < len(self.names) else 1.0)
+            step[i] = STEP * max(abs(value), (STEP if i < len(self.names) and self.guess[i] else 1.0) * unit)
             columns.append(self._difference(unknowns, step))
         return np.stack(columns, axis=1)
 

@@ -68,12 +68,15 @@ def guards_of(
 
 
 def coinciding(segment: Segment, y: Floats, span: float) -> tuple[Guard, ...]:
-    """Return the guards of events that occur where others have ended a segment, but for rounding of the time.
+    """Return the guards of events and reactions that vanish where others have ended a segment, but for rounding.
 
-    Just ahead their expressions are beyond zero, so that the next phase would not see them pass through it.
+    Just ahead the expressions of events are beyond zero, so that the next phase would not see them pass through it.
+    Contacts whose reactions vanish together open together: if one of them remained closed, rounding alone would decide
+    which one, and it would open as well, at once or without end.
     """
     phase, here = segment.phase, np.array([segment.end])
-    left = [guard for guard in phase.guards if guard.kind == "event" and guard not in segment.fired]
+    kinds = {"event", "force"} if any(guard.kind == "force" for guard in segment.fired) else {"event"}
+    left = [guard for guard in phase.guards if guard.kind in kinds and guard not in segment.fired]
     if not left:
         return ()
     found = outputs_at(phase.mode.dynamics, phase.method, None, here, y[None], here, phase.values)
@@ -82,7 +85,8 @@ def coinciding(segment: Segment, y: Floats, span: float) -> tuple[Guard, ...]:
 
     def passes(guard: Guard) -> bool:
         values = _values_ahead(guard.expression, now, segment.end, RATE_STEP * span)
-        rate = guard.sign * float(values[-1] - values[0]) / RATE_STEP
+        with np.errstate(all="ignore"):  # infinite at a pole
+            rate = guard.sign * float(values[-1] - values[0]) / RATE_STEP
         return bool(rate < 0 and guard.sign * float(values[0]) + guard.offset <= -rate * AT_ZERO)
 
     return tuple(guard for guard in left if passes(guard))

@@ -96,6 +96,7 @@ class HybridSimulation:
                 y = self.record.advance(choice.phase, choice.y, t, t1, times, bar)
                 segment = self.record.segments[-1]
                 if segment.path.finished:
+                    self._record_last(segment, y)
                     return self.record.trajectory(times)
                 t = segment.end if segment.path.resumes is None else segment.path.resumes
                 try:
@@ -113,6 +114,22 @@ class HybridSimulation:
         fired = (*segment.fired, *coinciding(segment, y, self.span))
         after = self._react([guard for guard in fired if guard not in segment.poles], y, t)
         return None if after is None else self._next(after, t, segment.phase, fired)
+
+    def _record_last(self, segment: Segment, y: Floats) -> None:
+        """Record the events at the last time of the run; the last output is the state before their changes."""
+        passed = {guard.name for guard in coinciding(segment, y, self.span) if guard not in segment.poles}
+        events = [event for event in self.events if event.name in passed]
+        after = changed(self.system, events, Situation(y, self.p, self.active), segment.end)
+        self._record_events(events, y, after.y, segment.end)
+
+    def _record_events(self, events: Sequence[Event], y: Floats, after: Floats, t: float) -> bool:
+        """Record events with the states before and after them; return whether one of them stops the motion."""
+        for event in events:
+            self.record.events.append(run_event(t, str(event.name), "event", y, after))
+        stops = [str(event.name) for event in events if event.stop]
+        if stops:
+            self.record.notes.append(f"The motion ends at t = {t:.6g} by the event {quoted(stops)}.")
+        return bool(stops)
 
     def _across_jump(self, segment: Segment, y: Floats, t: float) -> Choice | None:
         """Return the phase after a jump in time at t, None if the motion stops there.
@@ -197,11 +214,7 @@ class HybridSimulation:
         after = changed(self.system, events, before, t)
         if any(event.then is not None for event in events):
             self.record.record_reset(lambda y, t: changed(self.system, events, before._replace(y=y), t).y)
-        for event in events:
-            self.record.events.append(run_event(t, str(event.name), "event", y, after.y))
-        stops = [str(event.name) for event in events if event.stop]
-        if stops:
-            self.record.notes.append(f"The motion ends at t = {t:.6g} by the event {quoted(stops)}.")
+        if self._record_events(events, y, after.y, t):
             return None
         changing = [str(event.name) for event in events if event.then is not None]
         return self._changed(changing, before, after, t) if changing else y

@@ -63,7 +63,7 @@ class SteppedMotion:
         """Keep the start as the only output, without forces: no step could be taken."""
         code, t, nothing = self.steps.code, float(self.times[0]), np.zeros(len(q))
         code.evaluate(q, v, t, self.steps.numbers)
-        none = StepImpulses(np.zeros(code.m), v, np.zeros(0, np.int64), 0, 0.0)
+        none = StepImpulses(np.zeros(code.m), v, v, np.zeros(0, np.int64), 0, 0.0)
         step = ContactStep(t, self.steps.method.step, q, v, v, none, np.zeros(1), nothing, None, code.A.data.copy())
         self.outputs.append((t, step, q, v, np.zeros(1)))
 

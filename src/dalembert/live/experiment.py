@@ -24,7 +24,7 @@ from dalembert.names import quoted
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.stick_slip.transitions import contacts_at_rest
 
-USE_SIMULATE = "`da.simulate` computes it, and `run.animate` shows it."
+USE_SIMULATE = "`da.simulate` computes it; `run.animate`, or `animate` of a mechanism, shows it."
 
 
 @dataclass(frozen=True)

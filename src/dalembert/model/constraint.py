@@ -32,7 +32,7 @@ class Constraint:
     Its level (position, velocity or acceleration) is that of the highest time derivative in it. A velocity-level
     constraint may be nonlinear in the velocities; an acceleration-level one must be linear in the accelerations. An
     inequality is a one-sided constraint, at position level: a contact that opens where its reaction vanishes and closes
-    by an impact. ``da.simulate`` alone follows such contacts.
+    by an impact. ``da.simulate`` and ``da.simulate_ensemble`` alone follow such contacts.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, all_finite, all_true, rejection_reason, row_labels
+from dalembert.array_types import Floats, all_finite, all_true, labels_of, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 
@@ -85,6 +85,20 @@ def require_same_labels(columns: Mapping[str, Any]) -> None:
             raise InputError(
                 f"`{labelled[0][0]}` and `{name}` must have the same labels in the same order; their indices differ. "
                 f"Pass columns of one table, or `.to_numpy()` if labels have no meaning."
+            )
+
+
+def require_labels_of_times(times: Any, columns: Mapping[str, Any]) -> None:
+    """Raise an error if the labels of a column, by its name as an argument, belong to other times than its numbers."""
+    require_same_labels({"times": times} | dict(columns))
+    if row_labels(times) is not None:
+        return
+    for name, given in columns.items():
+        labels = labels_of(given)
+        if labels is not None and not np.array_equal(labels, np.asarray(times)):
+            raise InputError(
+                f"`{name}` must be labelled by `times`, or not at all; its index differs from them. Pass its index as "
+                f"`times`, or `.to_numpy()` if labels have no meaning."
             )
 
 

@@ -17,7 +17,7 @@ from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.data_function import DataAtom, DataFunction
 from dalembert.model.expressions import as_expression
-from dalembert.model.input_values import as_numbers, require_same_labels
+from dalembert.model.input_values import as_numbers, require_labels_of_times
 from dalembert.model.symbols import t
 from dalembert.names import quoted
 from dalembert.piecewise_polynomial import PiecewisePolynomial
@@ -140,7 +140,7 @@ def signal(
               values of this expression. The kind "previous" jumps and must be a function of time
 
     A constraint at position level needs accelerations, and therefore a signal with a continuous derivative: "cubic" or
-    "pchip". At velocity level, "linear" is enough.
+    "pchip". At velocity level, "linear" is enough, and at a jump of "previous" the velocities follow by an impulse.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def signal(
         raise InputError(f"`values` must hold the values of the signal at `times`; none were given.{advice}")
     places = _numbers(times, "times")
     table = _numbers(values, "values")
-    require_same_labels({"times": times, "values": values})
+    require_labels_of_times(times, {"values": values})
     if places.ndim != 1 or table.ndim not in (1, 2) or len(table) != len(places):
         raise InputError(
             f"`times` must have shape (K,) and `values` (K,) or (K, channels); got {places.shape} and {table.shape}."

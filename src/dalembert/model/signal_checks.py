@@ -33,7 +33,9 @@ def signal_problems(system: Any) -> list[str]:
             )
     for constraint in system.constraints:
         where = f"constraint `{constraint.name}` at {constraint.level} level depends"
-        problems += _impulses(constraint.expression, DERIVATIVES[constraint.level], where)
+        # a velocity that jumps is followed by an impulse, as that of a belt or of any other function of time
+        least = -2 if constraint.level == "velocity" else -1
+        problems += _impulses(constraint.expression, DERIVATIVES[constraint.level], where, least)
     for servo in system.servos:
         for own in servo.requirement:
             where = f"requirement `{own.name}` at {own.level} level depends"
@@ -54,12 +56,12 @@ def _name_problems(found: list[Signal]) -> list[str]:
     return [f"signals with different numbers must have different names; given twice: {quoted(twice)}. Pass `name=`."]
 
 
-def _impulses(expression: Any, derivatives: int, where: str) -> list[str]:
+def _impulses(expression: Any, derivatives: int, where: str, least: int = -1) -> list[str]:
     """Return a problem for each signal that jumps before its last derivative, which then contains impulses."""
     problems: list[str] = []
     for node in signals_in([expression]):
         data, needed = node.data, node.data.order + derivatives
-        if node.data.polynomial.smoothness - derivatives < -1:
+        if node.data.polynomial.smoothness - derivatives < least:
             what = f'the signal of kind "{data.kind}"{" that is held" if data.extend == "hold" else ""}'
             order = data.order + data.polynomial.smoothness + 1
             problems.append(

@@ -19,11 +19,11 @@ from dalembert.model.differentiation import gradient
 from dalembert.model.symbols import StateSymbols
 
 NOT_PERMANENT = (
-    "`{}` must be an equation that always holds; it is a contact that opens and closes, or is switched by events, and "
-    "`da.simulate` alone follows those. State the equations of one phase: `da.Constraint(expression, name=...)` for "
-    "every contact that is closed in it."
+    "`{}` must be an equation that always holds; it is a contact that opens and closes, or is switched by events. Only "
+    "`da.simulate` and `da.simulate_ensemble` follow those. State the equations of one phase: "
+    "`da.Constraint(expression, name=...)` for every contact that is closed in it."
 )
-"""The message of all functions but ``da.simulate`` for one-sided, releasing and switched constraints."""
+"""The message of all other functions for one-sided, releasing and switched constraints."""
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,8 @@ MOST_TOGETHER = 6
 """Equations of a display that stay together on paper. A longer one is divided, since browsers do not break a table of
 MathML between pages, and half a page would stay empty."""
 
-MOST_ROWS_OF_SHORT_STEP = 12
-"""Rows of formulas, those of matrices counted, up to which a step stays on one page."""
+MOST_LINES_OF_SHORT_STEP = 9
+"""Lines up to which a step stays on one page, less than a third of it: so much may stay empty at the end of a page."""
 
 LARGEST_PART = 4
 """Most equations of a part of a display that was divided."""
@@ -102,13 +102,16 @@ def html(title: str, steps: Sequence[Step], *, fragment: bool = False, opening: 
 
 def _section(number: int, step: Step, level: int, literal: frozenset[str]) -> str:
     heading = f'<h{level} class="step"><span>{number}</span>{_text(step.title)}</h{level}>'
-    short = sum(_rows(side) for block in step.blocks for side in sides(block)[1::2]) <= MOST_ROWS_OF_SHORT_STEP
-    opening = '<section class="short">' if short else "<section>"
+    lines = 2 + sum(map(_lines, step.blocks))
+    opening = '<section class="short">' if lines <= MOST_LINES_OF_SHORT_STEP else "<section>"
     return "\n".join([opening, heading, *(_block(block, literal) for block in step.blocks), "</section>"])
 
 
-def _rows(right_side: Any) -> int:
-    return right_side.rows if isinstance(right_side, sp.MatrixBase) else 1
+def _lines(block: Any) -> int:
+    """Return an estimate of the height of a block on paper in lines; a display has space above and below."""
+    if isinstance(block, tuple):
+        return 1
+    return 1 + sum(side.rows if isinstance(side, sp.MatrixBase) else 1 for side in sides(block)[1::2])
 
 
 def _block(block: Any, literal: frozenset[str]) -> str:
