@@ -186,7 +186,7 @@ class _Search:
         y, end = np.concatenate([motion.q0, motion.qd0]), 2 * motion.period
         through = replace(self.event, stop=False)
         times = [0.0, end * (1 + SECOND_PERIOD) + SECOND_PERIOD * motion.period]
-        run = simulate(self.system, *np.split(y, 2), times, events=[through], **self.options)
+        run = simulate(self.system, motion.q0, motion.qd0, times, events=[through], **self.options)
         found = [event for event in run.events if event.name == self.event.name]
         # errors of one period grow by the largest multiplier in the next
         allowed = SECOND_PERIOD * np.abs(y).max() + 10 * motion.residual * np.abs(motion.multipliers).max(initial=1.0)

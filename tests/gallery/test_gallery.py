@@ -17,6 +17,7 @@ LARGE = {
     "cart-pole",
     "flyball",
     "four-bars",
+    "slider-clearance",
     "woodpecker",
     "rocking-block",
 }  # several seconds each to lower and compile

@@ -129,3 +129,31 @@ def test_bicycle_has_the_published_double_eigenvalue(small_motions):
     speed = brentq(lambda v: bicycle.meeting(at(v))[0], 0.6, 0.8, xtol=1e-14)
     assert speed == pytest.approx(bicycle.BIFURCATION_SPEED, abs=1e-10)
     assert bicycle.meeting(at(speed))[1] == pytest.approx(bicycle.BIFURCATION_EIGENVALUE, abs=1e-10)
+
+
+@pytest.mark.slow  # some two hundred events
+def test_slider_that_does_not_turn_moves_as_a_pin_in_a_slot():
+    """The two corners of a side share one load: the same motion has one contact for each side, and two coordinates."""
+    a, b = da.coordinates("a b")
+    crank, rod = 0.153, 0.306
+    pin = sp.Matrix([crank * sp.cos(a) + rod * sp.cos(b), crank * sp.sin(a) + rod * sp.sin(b)])
+    middle = pin - rod / 2 * sp.Matrix([sp.cos(b), sp.sin(b)])
+    va, vb, v, w = (p.diff(da.t) for p in (a, b, pin, middle))
+    kinetic = ((7.4e-5 + 0.038 * crank**2 / 4) * va**2 + 5.9e-4 * vb**2 + 0.038 * w.dot(w) + 0.076 * v.dot(v)) / 2
+    height = 0.038 * crank / 2 * sp.sin(a) + 0.038 * middle[1] + 0.076 * pin[1]
+    sides = [
+        da.Constraint(
+            sp.Ge(0.001 - side * pin[1], 0),
+            name=name,
+            restitution=0.4,
+            impact="moreau",
+            nonideal=da.Coulomb(0.01, velocity=v[0], normal_force=da.multiplier(name)),
+        )
+        for name, side in (("upper", 1), ("lower", -1))
+    ]
+    simple = da.System.from_lagrangian(kinetic - 9.81 * height, (a, b), constraints=sides)
+    times = np.linspace(0, 0.2, 21)
+    expected = da.simulate(simple, (0, 0), (150, -75), times, rtol=1e-11)
+    run = da.gallery.case("slider-clearance").simulate(times=times)
+    np.testing.assert_allclose(run["theta_crank"], expected["a"], atol=2e-9)
+    np.testing.assert_allclose(run["theta_rod"], expected["b"], atol=2e-9)

@@ -94,6 +94,7 @@ _CASES = {
     "slack-rope": ("Pendulum whose rope goes slack", "contact_mechanisms.slack_rope"),
     "walker": ("Simplest walker on a slope", "walker.simplest"),
     "woodpecker": ("Woodpecker toy", "woodpecker.toy"),
+    "slider-clearance": ("Slider crank with clearance in its guide", "slider_crank.clearance"),
     "five-bar": ("Five-bar robot: two motors move its end point along an ellipse", "five_bar.ellipse"),
 }
 

@@ -21,7 +21,7 @@ THEMES = {
     "Mechanisms and published problems": "pendulum iftomm-pendulum andrews car-axis bricard flyball heavy-top "
     "bar-linkage",
     "Contacts that open and close": "bouncing-ball falling-bead hemisphere ladder rod-impact rocking-block cradle "
-    "bowling-ball slack-rope walker woodpecker",
+    "bowling-ball slack-rope walker woodpecker slider-clearance",
     "Control by constraints": "swarm-control two-masses crane arm-circle arm-circle-inertia wrong-masses satellites "
     "synchronised-pendulums cart-pole five-bar",
 }

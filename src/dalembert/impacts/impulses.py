@@ -95,7 +95,8 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
         return _routh(contacts[0], W)
     k = len(contacts)
     velocities = np.array([*(c.approach for c in contacts), *(c.slip or 0.0 for c in contacts)])
-    poisson = np.array([c.law == "poisson" for c in contacts])
+    # a contact that is held like an equation does not expand: its impulse is what the others need
+    poisson = np.array([c.law == "poisson" and not c.two_sided for c in contacts])
     e = np.array([c.restitution for c in contacts])
     found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), np.zeros(k))
     if not (poisson & (e > 0)).any():

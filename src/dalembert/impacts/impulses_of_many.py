@@ -78,7 +78,8 @@ class ImpulsesOfMany:
     def _scaled(self, W: Floats) -> tuple[Floats, Flags]:
         if len(self.rough) == 1 and self.rough[0] and not self.two_sided[0] and self.laws[0] != "moreau":
             return routh(self, W)
-        k, poisson = len(self.rough), np.array([law == "poisson" for law in self.laws])
+        expanding = [law == "poisson" and not held for law, held in zip(self.laws, self.two_sided, strict=True)]
+        k, poisson = len(self.rough), np.array(expanding, bool)
         newton = np.where(poisson, 0.0, self.restitution)
         found, solved = self._solutions(W, newton, np.zeros_like(newton))
         expands = solved & (poisson & (self.restitution > 0)).any(axis=1)

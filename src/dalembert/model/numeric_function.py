@@ -49,22 +49,24 @@ def numeric_function(arguments: Any, expressions: Any, modules: Any) -> Callable
     """Return the function that ``sympy.lambdify`` makes of expressions and arguments, both nested tuples or lists.
 
     SymPy's search for common parts, its printers and its treatment of names such as ``q.x`` visit every copy of a
-    subexpression; here they receive one subexpression at a time.
+    subexpression; here they receive one subexpression at a time, and sums, products and powers not at all.
     """
     graph = Graph(_leaves(expressions))
     letters = {symbol: sp.Symbol(f"a{i}") for i, symbol in enumerate(_leaves(arguments))}
     others: dict[str, Any] = {}
-    lines, found = _lines(graph, letters, others)
+    printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]]
+    lines, found = _lines(graph, letters, others, printer)
     ends = iter(graph.ends)
     reduced = _nested(expressions, lambda _: found[next(ends)])
     common: Any = lambda _: (lines, reduced)  # noqa: E731  (SymPy takes a function in place of its own search)
-    printer = _PRINTERS[modules if isinstance(modules, str) else modules[-1]]
     names = _nested(arguments, letters.__getitem__)
     known = [others, *([modules] if isinstance(modules, str) else modules)]
     return sp.lambdify(names, reduced, modules=known, printer=printer, cse=common)
 
 
-def _lines(graph: Graph, letters: dict[Any, Any], others: dict[str, Any]) -> tuple[list[tuple[Any, Any]], list[Any]]:
+def _lines(
+    graph: Graph, letters: dict[Any, Any], others: dict[str, Any], printer: Any
+) -> tuple[list[tuple[Any, Any]], list[Any]]:
     """Return names for repeated subexpressions with their definitions, and every subexpression in terms of them.
 
     Functions of data become functions by name, which are added to ``others``.
@@ -78,13 +80,12 @@ def _lines(graph: Graph, letters: dict[Any, Any], others: dict[str, Any]) -> tup
         inner = [found[part] for part in parts]
         while isinstance(node, (sp.Add, sp.Mul)) and len(inner) > WIDEST:
             name = sp.Symbol(f"v{number}_{len(inner)}")
-            lines.append((name, node.func(*inner[:WIDEST])))
+            lines.append((name, _written(node, inner[:WIDEST], printer)))
             inner = [name, *inner[WIDEST:]]
         if isinstance(node, DataFunction):
             others[f"function{number}"] = node.numerical
             node, inner = sp.Function(f"function{number}")(*inner[1:]), inner[1:]
-        same = all(part is other for part, other in zip_longest(node.args, inner))
-        written = letters.get(node, node) if not parts else node if same else node.func(*inner)
+        written = _written(node, inner, printer) if parts else letters.get(node, node)
         height.append(1 + max((height[part] for part in parts), default=-1))
         if isinstance(node, sp.Expr) and parts and (uses[number] > 1 or height[-1] >= DEEPEST):
             name = sp.Symbol(f"v{number}")
@@ -92,6 +93,33 @@ def _lines(graph: Graph, letters: dict[Any, Any], others: dict[str, Any]) -> tup
             written, height[-1] = name, 0
         found.append(written)
     return lines, found
+
+
+def _written(node: Any, parts: list[Any], printer: Any) -> Any:
+    """Return a subexpression of converted arguments.
+
+    Sums, products and powers are symbols whose names are their text in Python: SymPy would evaluate and sort them
+    again, which takes longer than all the rest.
+    """
+    if isinstance(node, sp.Add):
+        return sp.Symbol(f"({' + '.join(_text(part, printer) for part in parts)})")
+    if isinstance(node, sp.Mul):
+        below = [sp.Pow(part.base, -part.exp) for part in parts if _is_divisor(part)]
+        above = [_text(part, printer) for part in parts if not _is_divisor(part)] or ["1"]
+        divided = f"/({'*'.join(_text(part, printer) for part in below)})" if below else ""
+        return sp.Symbol(f"({'*'.join(above)}{divided})")
+    if isinstance(node, sp.Pow) and node.exp.is_Integer and node.exp > 0:
+        return sp.Symbol(f"({_text(parts[0], printer)}**{node.exp})")
+    same = all(part is other for part, other in zip_longest(node.args, parts))
+    return node if same else node.func(*parts)
+
+
+def _is_divisor(part: Any) -> bool:
+    return isinstance(part, sp.Pow) and part.exp.is_Rational and bool(part.exp.is_negative)
+
+
+def _text(part: Any, printer: Any) -> str:
+    return part.name if isinstance(part, sp.Symbol) else f"({printer.doprint(part)})"
 
 
 def _leaves(nested: Any) -> list[Any]:
