@@ -69,7 +69,6 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.method import Implicit as Implicit
-    from dalembert.integration.trajectory import Trajectory as Trajectory
     from dalembert.linearization import Linearization as Linearization
     from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
@@ -153,6 +152,7 @@ if TYPE_CHECKING:
     from dalembert.periodic import transition_matrix as transition_matrix
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derive import derive as derive
+    from dalembert.reproduction import Trajectory as Trajectory
     from dalembert.reproduction import reproduce as reproduce
     from dalembert.stored_run import simulate_to_store as simulate_to_store
     from dalembert.variational import Vakonomic as Vakonomic
@@ -195,7 +195,6 @@ _MODULES = {
     "hybrid.moreau_jean": "MoreauJean",
     "integration.drift": "Baumgarte Projection",
     "integration.method": "Implicit",
-    "integration.trajectory": "Trajectory",
     "linearization": "Linearization linearize",
     "live_page": "page",
     "mechanisms.mechanism_assembly": "Assembly",
@@ -237,7 +236,7 @@ _MODULES = {
     "periodic": "PeriodicMotion periodic_motion transition_matrix",
     "report.derivation": "Derivation",
     "report.derive": "derive",
-    "reproduction": "reproduce",
+    "reproduction": "Trajectory reproduce",
     "stored_run": "simulate_to_store",
     "variational": "Vakonomic vakonomic",
     "verbs": "build consistent_state motion simulate",

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.array_types import Floats
-from dalembert.errors import InputError
-from dalembert.files.load import loads
+from dalembert.errors import InputError, StateError
 from dalembert.integration.drift import Drift, Projection
+from dalembert.integration.run_source import RunSource, saved_run_sources
 from dalembert.integration.trajectory import Trajectory
 from dalembert.names import quoted
-from dalembert.verbs import AnySystem, simulate
+
+if TYPE_CHECKING:
+    from dalembert.verbs import AnySystem
 
 AGREEMENT = 1e3
 """Tolerances by which a reproduced motion may differ: another processor rounds differently, and errors of steps add up.
@@ -25,9 +27,10 @@ def reproduce(
 ) -> Trajectory:
     """Simulate a saved run again, check that the motion is the same, and return it together with its system.
 
-    A run from a file or a pickle has no compiled system. The run that is returned also has its ledger, its motion at
-    other times, and values of expressions. ``da.reproduce(run)`` uses the system that is in the file of a run, if it
-    could be written there; ``da.reproduce(system, run)`` uses one of yours.
+    A run from a file or a pickle has no compiled system. The run that is returned has one, for its ledger, its motion
+    at other times, and values of expressions. ``da.reproduce(run)`` uses the system that is in the file of a run, if it
+    could be written there; a run from ``da.Trajectory.load`` does so by itself when its system is first needed, with
+    the default options. ``da.reproduce(system, run)`` uses a system of yours.
 
     Parameters
     ----------
@@ -55,13 +58,23 @@ def reproduce(
     if isinstance(system, Trajectory):
         system, run = _stored_system(system), system
     run = _reproducible(run)
-    given: dict[str, Any] = {"parameters": run.parameters, "drift": drift, "allow_violation": True, **options}
-    start = run.q[0], run.qd[0], run.t
-    found = simulate(system, *start, rtol=run.statistics["rtol"], **given)
+    given: dict[str, Any] = {"parameters": run.parameters, "drift": drift, "rtol": run.statistics["rtol"], **options}
+    found = _simulated(system, run, given)
     if found.statistics["atol"] != run.statistics["atol"]:  # it was given, and did not follow the scales of the start
-        found = simulate(system, *start, rtol=run.statistics["rtol"], atol=run.statistics["atol"], **given)
+        found = _simulated(system, run, {**given, "atol": run.statistics["atol"]})
     _require_same(run, found)
     return found
+
+
+def _simulated(system: AnySystem, run: Trajectory, options: dict[str, Any]) -> Trajectory:
+    """Return the motion from the start of a run, which may violate the constraints if that of the run did."""
+    from dalembert.verbs import simulate  # imported here: a run that is only read does not need it
+
+    try:
+        return simulate(system, run.q[0], run.qd[0], run.t, **options)
+    except StateError:
+        relaxed: dict[str, Any] = {**options, "allow_violation": True}
+        return simulate(system, run.q[0], run.qd[0], run.t, **relaxed)
 
 
 def _stored_system(run: Trajectory) -> AnySystem:
@@ -71,7 +84,17 @@ def _stored_system(run: Trajectory) -> AnySystem:
             "`run` must hold its system to be simulated again without it; this one does not: it is not from a file "
             "that `run.save` wrote, or its system cannot be written as a model file. Call `da.reproduce(system, run)`."
         )
+    from dalembert.files.load import loads  # imported here: a run that is only read does not need it
+
     return loads(run.model, "the model in the file of the run").system
+
+
+def _source(run: Any) -> RunSource:
+    """Return the compiled system of a run from a file."""
+    return reproduce(run).require_source("a reproduced run")
+
+
+saved_run_sources.append(_source)
 
 
 def _reproducible(run: Any) -> Trajectory:

@@ -204,9 +204,8 @@ def test_messages(tmp_path: object) -> None:
     with pytest.raises(da.InputError, match="a ledger needs a run of at least two times; this one has 1"):
         run.until(1).ledger()
     run.save(f"{tmp_path}/run.nc")
-    for copy in (da.Trajectory.load(f"{tmp_path}/run.nc"), pickle.loads(pickle.dumps(run))):
-        with pytest.raises(da.InputError, match=r"a ledger needs the system that the run is a motion of"):
-            copy.ledger()
+    with pytest.raises(da.InputError, match=r"a ledger needs the system that the run is a motion of"):
+        pickle.loads(pickle.dumps(run)).ledger()
 
 
 def loaded_bar() -> da.Mechanism:

@@ -122,6 +122,15 @@ def test_a_law_of_another_contact() -> None:
         da.simulate(da.System((x, y), sp.eye(2), (0, -1), FLOOR, nonideal=law), (0, 1), (1, 0), [0, 2])
 
 
+def test_friction_of_a_pin_at_the_end_of_its_motion() -> None:
+    bar = da.PlanarBody("bar", mass=1, inertia=1, spin=2)
+    friction = {"radius": 0.1, "nonideal": da.Coulomb(0.3)}
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-1, 0), limits=(-1, 1), restitution=0.5, **friction)
+    arm = da.Mechanism(bar, pin)
+    with pytest.raises(da.DalembertError, match=r"`pin: x` depends on others.* such as a pin, cannot act in an impact"):
+        da.simulate(arm.system, *arm.assemble(), [0, 2])
+
+
 def test_newtons_law_that_creates_energy() -> None:
     """Kane's paradox: a pendulum's tip that slips, reverses and is thrown back."""
     angle = 1.1
@@ -133,8 +142,10 @@ def test_newtons_law_that_creates_energy() -> None:
         rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 20)), (0, 0, 0), ground)
         return da.simulate(rod, (0, np.sin(angle) + 0.1, angle), (1.5, -1, 0), [0, 0.11])
 
-    with pytest.raises(da.SimulationError, match=r"an impact must not create energy; .*`ground` .*impact=\"poisson\""):
-        falling("newton")
+    message = r"an impact must not create energy; {}'s law with .*`ground` .*impact=\"poisson\""
+    for law in ("newton", "moreau"):
+        with pytest.raises(da.SimulationError, match=message.format(law.capitalize())):
+            falling(law)
     assert falling("poisson").ledger().energy[-1] < falling("poisson").ledger().energy[0]
 
 

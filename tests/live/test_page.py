@@ -1,5 +1,6 @@
 """`da.page`, `run.page` and pages of mechanisms: what they hold, and what they refuse."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -80,8 +81,10 @@ def test_a_run_writes_its_page(tmp_path: Path) -> None:
     (found,) = motions([{"model": model, "times": [3.0]}], tmp_path)
     assert found["samples"][0]["y"][0] == pytest.approx(run["x"][-1], abs=1e-13)
     run.save(tmp_path / "run.nc")
+    again = da.Trajectory.load(tmp_path / "run.nc").page(tmp_path / "again.html", {"bob": ("x", Y)}, title="run")
+    assert model_of(again) == model
     with pytest.raises(da.InputError, match="a live page needs the system that the run is a motion of"):
-        da.Trajectory.load(tmp_path / "run.nc").page(tmp_path / "again.html")
+        pickle.loads(pickle.dumps(run)).page(tmp_path / "again.html")
 
 
 def test_off_the_constraints_and_with_stabilising_terms(tmp_path: Path) -> None:

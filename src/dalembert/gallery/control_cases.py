@@ -80,7 +80,7 @@ def satellites(name: str, title: str) -> Case:
         name=name,
         title=title,
         about="The satellites start 5 % outside their ring, settle on it, and then need a constant thrust.",
-        source="Udwadia, Schutte and Lam 2008; closed form m(q̈ − gravity)",
+        source="tracking control after Udwadia 2003; closed form m(q̈ − gravity)",
         system=System(q, sp.eye(2 * count), force, servos=Servo("ring", tuple(rows), by=thrusters, settle=2)),
         q0=tuple(start),
         qd0=tuple(speed),

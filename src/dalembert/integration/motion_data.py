@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dalembert.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.run_events import RunEvent
-from dalembert.integration.run_source import RunSource
+from dalembert.integration.run_source import RunSource, saved_run_sources
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
-from dalembert.names import listed, name_of, quoted
+from dalembert.names import listed, members, name_of, quoted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,15 +55,20 @@ class MotionData:
         """Return the history (T,) of a coordinate, of its velocity or acceleration, or of a multiplier.
 
         Names are ``"x"``, ``"x'"`` and ``"x''"``, or symbols such as ``x`` and ``x.diff(da.t)``; a multiplier has the
-        name of its constraint, and is that of the problem without nonideal laws: see ``reaction``.
+        name of its constraint, and is that of the problem without nonideal laws: see ``reaction``. The name of an array
+        of coordinates, or of a group of constraints, gives the histories (T, …) of all.
         """
         key = name_of(name)
         for primes, values in {"": self.q, "'": self.qd, "''": self.acceleration}.items():
             coordinate = key.removesuffix(primes)
             if key == coordinate + primes and coordinate in self.coordinates:
                 return values[:, self.coordinates.index(coordinate)]
+            if key == coordinate + primes and (columns := members(self.coordinates, coordinate)):
+                return values[:, columns]
         if key in self.constraints:
             return self.multipliers[:, self.constraints.index(key)]
+        if columns := members(self.constraints, key):
+            return self.multipliers[:, columns]
         raise InputError(
             f"`{key}` must be a coordinate or a constraint of the run; it has "
             f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
@@ -122,7 +127,12 @@ class MotionData:
         )
 
     def require_source(self, needed_for: str) -> RunSource:
-        """Return the source of the run, or raise an error that says how to get one."""
+        """Return the source of the run, or raise an error that says how to get one.
+
+        The system in the file of a run is compiled and simulated again when it is first needed.
+        """
+        if self.source is None and self.model and saved_run_sources:
+            object.__setattr__(self, "source", self._source_of_file(needed_for))
         if self.source is None:
             again = "da.reproduce(run)" if self.model else "da.reproduce(system, run)"
             raise InputError(
@@ -130,3 +140,13 @@ class MotionData:
                 f"pickle does not have it{' compiled' if self.model else ''}. Use the run that `{again}` returns."
             )
         return self.source
+
+    def _source_of_file(self, needed_for: str) -> RunSource:
+        (source_of,) = saved_run_sources
+        try:
+            return source_of(self)
+        except InputError as error:
+            raise InputError(
+                f"{needed_for} needs the run to be simulated again with the system in its file, with the default "
+                f"options; this failed: {error} Use the run that `da.reproduce(run, ...)` returns."
+            ) from None

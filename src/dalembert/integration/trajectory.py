@@ -44,8 +44,8 @@ class Trajectory(MotionFigures):
     notes                                 sentences about events during the run
     events                                in order of time: t, name, kind such as "slips" or "impact", and the states
                                           before and after it
-    source                                the system that it is a motion of, compiled; None for a run from a file or a
-                                          pickle, of which ``da.reproduce`` makes one that has it
+    source                                the system that it is a motion of, compiled; None for a run from a pickle, and
+                                          for one from a file until it is needed
     inputs                                u (T,) of each actuator, by its name
     input_force (T, n)                    the generalised force of all actuators, or None; M q̈ = Q + Qᶜ + this force
     servo_error                           error (T,) of each servo constraint, by its name; (T, k) for k requirements
@@ -218,9 +218,10 @@ class Trajectory(MotionFigures):
     def load(cls, path: str | Path) -> Trajectory:
         """Read a trajectory that ``save`` wrote as NetCDF or Zarr.
 
-        ``ledger``, ``at``, ``evaluate`` and ``force`` need the system. ``da.reproduce(run)`` reads it from the file,
-        simulates the run again, and returns one that has it. A system that cannot be written as a model file is not
-        in the file; pass it, ``da.reproduce(system, run)``.
+        ``ledger``, ``at``, ``evaluate``, ``force`` and ``page`` need the system: at their first call it is read from
+        the file, and the run is simulated again and compared. If it had a drift cure, solver, step or controller other
+        than the default, pass it to ``da.reproduce(run, ...)``, which returns a run that has its system. A system that
+        cannot be written as a model file is not in the file; pass it, ``da.reproduce(system, run)``.
 
         Raises
         ------
