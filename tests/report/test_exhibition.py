@@ -196,7 +196,7 @@ def dumped(page: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "caption"), [("bead", "Coordinates, constraint forces, violations"), ("weber", "Coordinates")]
+    ("name", "caption"), [("block-viscous", "Coordinates, constraint forces, violations"), ("weber", "Coordinates")]
 )
 def test_captions_of_histories_name_what_is_drawn(name: str, caption: str) -> None:
     case = da.gallery.case(name)
