@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 import dalembert as da
+import machine_code_cache
 import tiers
 from dalembert.lowering.build import build
 from dalembert.native import assembly
@@ -40,6 +41,7 @@ OPTIMISED = (
 LLVM takes twice as long for it as for code that is not optimised, with which all other tests run."""
 
 assembly.PASSES = assembly.SELECTION = 0
+assembly.object_code = machine_code_cache.kept(assembly.object_code)
 
 da.gallery.case = cache(da.gallery.case)  # cases are immutable, and each is used by some twenty tests
 

@@ -47,8 +47,8 @@ def computed(expressions: list, a: float, b: float) -> np.ndarray:
 def test_levels_of_optimisation_are_read_at_each_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the module, which tests set to zero, unless a caller states its own."""
     asked: list[int] = []
-    machine = assembly._machine
-    monkeypatch.setattr(assembly, "_machine", lambda level: asked.append(level) or machine(level))
+    compiled = assembly.object_code
+    monkeypatch.setattr(assembly, "object_code", lambda text, level: asked.append(level) or compiled(text, level))
     for level in (0, 2):
         monkeypatch.setattr(assembly, "SELECTION", level)
         assert computed([u + v], 1.0, 2.0) == [3.0]

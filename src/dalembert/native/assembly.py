@@ -143,17 +143,25 @@ class MachineCode:
     """A module compiled for this processor; its functions are looked up by name."""
 
     def __init__(self, module: ir.Module, *, selection: int | None = None):
-        machine = _machine(SELECTION if selection is None else selection)
-        module.triple = machine.triple
         mark_pure(module)
-        parsed = llvm.parse_assembly(str(module))
-        parsed.verify()
+        level = SELECTION if selection is None else selection
+        code = object_code(str(module), level)
         # kept as long as its functions are: it owns their memory
-        self._engine = llvm.create_mcjit_compiler(optimised(parsed, machine, speed=PASSES), machine)
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(level))
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
         return self._engine.get_function_address(name)
+
+
+def object_code(text: str, selection: int) -> bytes:
+    """Return an object file for this processor from the text of a module."""
+    machine = _machine(selection)
+    parsed = llvm.parse_assembly(text)
+    parsed.triple = machine.triple
+    parsed.verify()
+    return machine.emit_object(optimised(parsed, machine, speed=PASSES))
 
 
 @lru_cache
