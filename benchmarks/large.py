@@ -1,230 +1,152 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Large systems: time to state, to first answer, per acceleration and per simulated second, and memory.
 
-``python -m benchmarks.large`` measures all cases and writes the table and the figure of ``docs/large.md``; with ``net``
-it measures one kind again and keeps the other rows, and with ``net 50`` it prints one case.
+``python -m benchmarks.large`` measures all cases in this library, by hand and in other programs, and writes the table
+and the figure of ``docs/large.md``; with ``net`` it measures one kind again and keeps the other rows, and
+``dalembert net 50`` prints one row.
 
-Every case runs in a process of its own, so that memory and first calls are its own. All times are CPU seconds, which
-depend less on other processes. ``pip install qdldl`` adds the column of
-QDLDL, which factors the same matrix and solves with it.
+Every row is measured by a process of its own, with one thread, so that memory and first calls are its own; programs
+follow one another for each case. All times are CPU seconds of that process, which depend less on other processes.
+"Simulated" is the coarsest run of the first 0.1 s, by its rtol or its number of steps, whose largest error of a
+position is below ``ERROR``, run again and divided by 0.1. Programs that are not installed are left out.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import dalembert as da
 from benchmarks.document import replace_section
-from benchmarks.large_systems import Case, bodies, chain, net, truss
-from benchmarks.large_timing import best, in_cpu_time
-from benchmarks.timing import short, table
-from dalembert.lowering.large_system import compiled
+from benchmarks.large_peers import MODULES, PROGRAMS, SPAN, can_do
+from benchmarks.large_report import DOCS, draw, report
+from benchmarks.large_timing import best, best_in_turns, in_cpu_time
 
-KINDS = {"chain": chain, "net": net, "truss": truss, "bodies": bodies}
 SIZES = {
-    "chain": [200, 400, 1000, 10_000, 100_000],
-    "net": [20, 50, 100, 224],
-    "truss": [100, 1000, 10_000],
-    "bodies": [40, 100, 1000],
+    "chain": [10, 100, 300, 1000, 10_000, 100_000],
+    "net": [5, 20, 50, 100, 224],
+    "truss": [10, 100, 1000, 20_000],
+    "bodies": [10, 100, 1000, 10_000],
 }
-MOST_SIMULATED, SPAN = 6000, 0.1
-"""Largest number of constraints of systems that are simulated, and for how many seconds."""
-
+ERROR = 1e-6
+LIMIT = 600
+"""CPU seconds for one row; what was measured until then is kept."""
 DATA = Path(__file__).parent / "large.json"
-DOCS = Path(__file__).parents[1] / "docs"
-
-REGULARISATION = 1e-6
-"""Added to the diagonal for QDLDL, which refuses the singular matrix of redundant constraints."""
+ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
 
 
-def measure(kind: str, size: int, *, simulates: bool) -> dict[str, Any]:
-    """Measure one case."""
-    stating, case = in_cpu_time(lambda: KINDS[kind](size))
-    first, answer = in_cpu_time(lambda: da.motion(case.system, case.q, case.qd))
-    found = {
-        "kind": kind,
-        "size": size,
-        "coordinates": len(case.q),
-        "constraints": len(answer.multipliers),
-        "rank": int(answer.rank),
-        "state": stating,
-        "first": stating + first,
-        "residual": float(answer.residual),
-        **_accelerations(case),
-    }
-    if simulates and found["constraints"] <= MOST_SIMULATED:
-        found |= _simulation(case, SPAN)
+def measure(program: str, kind: str, size: int, reference: Path) -> None:
+    """Print what is known of one case, each line with all before it."""
+    prepare(program)
+    building, model = in_cpu_time(lambda: PROGRAMS[program](kind, size))
+    found: dict[str, Any] = {"program": program, "kind": kind, "size": size, "state": building}
+    if model.accelerate is not None:
+        first, answer = in_cpu_time(model.accelerate)
+        found["first"] = building + first
+        if program == "dalembert":
+            found |= {"constraints": len(answer.multipliers), "rank": int(answer.rank)}
+        # the acceleration of this library must have been computed before the others solve its equations
+        again = model.again() if model.again is not None else None
+        found |= best_in_turns({"acceleration": again} | model.alone()) if again is not None else {}
     found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-    return found
+    print(json.dumps(found), flush=True)
+    exact = np.load(reference) if reference.exists() else None
+    for run in model.runs if exact is not None else ():
+        end, violation = run()
+        error = float(np.abs(end - exact).max())
+        if error <= ERROR:
+            found |= {"simulated": best(run, turns=2) / SPAN, "error": error, "violation": violation}
+            break
+    found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    print(json.dumps(found), flush=True)
 
 
-def evaluation(case: Case) -> Callable[[], None] | None:
-    """Return a function that computes the acceleration at one state; None for systems in straight-line code."""
-    from dalembert.integration.sparse_motion import acceleration
+def prepare(program: str) -> None:
+    """Import a program, and use it once, so that neither is measured."""
+    if program in MODULES:
+        import_module(MODULES[program])
+    elif program == "by hand":
+        import_module("scipy.integrate")
+    else:
+        import dalembert as da
 
-    templates = case.system.templates
-    if templates is None:
-        return None
-    dynamics = compiled(templates)
-    code, numbers = dynamics.code, dynamics.numbers(templates.values(None))
-
-    # off the start: there many entries of S are zero by symmetry, and QDLDL would not see them
-    q = case.q + 0.1 * np.random.default_rng(0).normal(size=len(case.q))
-
-    def accelerate() -> None:
-        code.evaluate(q, case.qd, 0.0, numbers)
-        code.factor()
-        acceleration(dynamics, None)
-
-    return accelerate
+        da.motion(da.System(da.coordinates("x y"), [[1, 0], [0, 1]], [0, 0]), [0, 0], [0, 0])
 
 
-def _accelerations(case: Case) -> dict[str, float]:
-    """Seconds for one acceleration, and for QDLDL's factors and solution of the same matrix."""
-    accelerate, templates = evaluation(case), case.system.templates
-    if accelerate is None or templates is None:
-        return {}
-    code = compiled(templates).code
-    found = {"acceleration": best(accelerate), "factor": best(code.factor), "entries": code.elimination.entries}
-    if find_spec("qdldl"):
-        found["qdldl"] = _qdldl(code)
-    if len(case.q) == 2 * code.m and code.mass.is_diagonal:
-        found["thomas"] = _thomas(code)
-    return found
+def exact_program(kind: str, size: int) -> str:
+    """Return the program that computes the reference: one that is not this library, where there is one."""
+    names = ["by hand", "pinocchio", "dalembert"]
+    return next(n for n in names if can_do(n, kind, size) and find_spec(MODULES.get(n, "dalembert")))
 
 
-def _qdldl(code: Any) -> float:
-    import qdldl
-    from scipy.sparse import csc_matrix
+def in_own_process(*arguments: str) -> dict[str, Any]:
+    """Return what a process printed last; empty if it printed nothing in time."""
+    command = [sys.executable, "-m", "benchmarks.large", *arguments]
 
-    half = code.half
-    values = code.terms[half.places] * np.sqrt(code.mass.weights[half.columns])
-    B = csc_matrix((values, (half.rows, half.columns)), shape=(code.m, code.n))
-    S = csc_matrix(B @ B.T)
-    if code.elimination.left_out.any():
-        S.setdiag(S.diagonal() * (1 + REGULARISATION))
-    right = code.rhs
-    solver = qdldl.Solver(S)
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
 
-    def solve() -> None:
-        solver.update(S)
-        solver.solve(right)
-
-    return best(solve)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=os.environ | ONE_THREAD, preexec_fn=limit
+    )
+    if done.returncode:
+        print(f"{' '.join(arguments)} ended with {done.returncode}: {done.stderr[-500:]}", file=sys.stderr)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    return json.loads(lines[-1]) if lines else {}
 
 
-def _thomas(code: Any) -> float:
-    from scipy.linalg.lapack import dptsv
-
-    S = (code.A.multiply(code.mass.weights) @ code.A.T).tocsr()
-    diagonal, beside, right = S.diagonal(), S.diagonal(1), code.rhs
-    return best(lambda: dptsv(diagonal, beside, right))
-
-
-def _simulation(case: Case, span: float) -> dict[str, float]:
-    seconds, run = in_cpu_time(lambda: da.simulate(case.system, case.q, case.qd, [0.0, span], rtol=1e-6))
-    lengths = float(np.abs(run.violation).max())
-    return {"simulated": seconds / span, "steps": run.statistics["steps"], "violation": lengths}
-
-
-def report(cases: list[dict[str, Any]]) -> str:
-    """Return all measurements as a table, with the slopes of times against the number of constraints."""
-    head = ["case", "constraints", "rank", "state", "first answer", "acceleration", "QDLDL alone", "Thomas (LAPACK)"]
-    head += ["per simulated second", "violation", "memory"]
-    rows = [
-        [
-            f"{c['kind']} {c['size']}" + ("²" if c["kind"] == "net" else ""),
-            f"{c['constraints']}",
-            f"{c['rank']}",
-            f"{short(c['state'])} s",
-            f"{short(c['first'])} s",
-            *(f"{short(1e3 * c[k])} ms" if k in c else "–" for k in ("acceleration", "qdldl", "thomas")),
-            f"{short(c['simulated'])} s" if "simulated" in c else "–",
-            f"{c['violation']:.0e}" if "violation" in c else "–",
-            f"{c['memory']:.0f} MB",
-        ]
-        for c in cases
-    ]
-    fitted = " ".join(_slopes(kind, cases) for kind in KINDS)
-    return f"{table(head, rows)}\n\nFitted between the two largest sizes: {fitted}\n\n{FIGURE}"
+def rows_of(kind: str, size: int) -> list[dict[str, Any]]:
+    """Measure one case in all programs."""
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/exact.npy"
+        in_own_process("reference", kind, str(size), path)
+        for program in PROGRAMS:
+            if not can_do(program, kind, size) or not find_spec(MODULES.get(program, "dalembert")):
+                continue
+            found = in_own_process(program, kind, str(size), path)
+            print(json.dumps(found), file=sys.stderr, flush=True)
+            rows += [found] if found else []
+    return rows
 
 
-FIGURE = (
-    "![CPU seconds to the first answer, and of one acceleration, against the number of constraints](figures/large.png)"
-)
-
-
-def _slopes(kind: str, cases: list[dict[str, Any]]) -> str:
-    own = [c for c in cases if c["kind"] == kind and "acceleration" in c][-2:]
-    if len(own) < 2:
-        return ""
-    sizes = np.log([c["constraints"] for c in own])
-    slopes = {k: np.polyfit(sizes, np.log([c[k] for c in own]), 1)[0] for k in ("first", "acceleration")}
-    return f"{kind}: first answer ~ size^{slopes['first']:.2f}, acceleration ~ size^{slopes['acceleration']:.2f}."
-
-
-def draw(cases: list[dict[str, Any]]) -> None:
-    """Draw first answers and accelerations against the number of constraints."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.8, 4.2), layout="constrained")
-    panels = figure.subplots(1, 2)
-    colours = dict(zip(KINDS, ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True))
-    for axes, key, what in (
-        (panels[0], "first", "first answer, CPU s"),
-        (panels[1], "acceleration", "acceleration, s"),
-    ):
-        for kind, colour in colours.items():
-            own = [(c["constraints"], c[key]) for c in cases if c["kind"] == kind and key in c]
-            axes.loglog(*zip(*own, strict=True), "o-", color=colour, label=kind, markersize=4)
-        if key == "acceleration":
-            for kind, colour in colours.items():
-                own = [(c["constraints"], c["qdldl"]) for c in cases if c["kind"] == kind and "qdldl" in c]
-                axes.loglog(*zip(*own, strict=True), "x:", color=colour, markersize=5) if own else None
-            axes.plot([], [], "kx:", label="QDLDL alone")
-        axes.set_xlabel("constraints")
-        axes.set_ylabel(what)
-        axes.grid(color="#e6e6e6", linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False)
-    figure.savefig(DOCS / "figures" / "large.png", dpi=110)
-
-
-def write(cases: list[dict[str, Any]]) -> None:
+def write(rows: list[dict[str, Any]]) -> None:
     """Keep the measurements, and write the table and the figure of the documentation."""
     order = {(kind, size): i for i, (kind, size) in enumerate((k, s) for k, sizes in SIZES.items() for s in sizes)}
-    cases.sort(key=lambda c: order.get((c["kind"], c["size"]), len(order)))
-    DATA.write_text("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n", encoding="utf-8")
-    replace_section("large", report(cases), DOCS / "large.md")
-    draw(cases)
+    rows = sorted((r for r in rows if (r["kind"], r["size"]) in order), key=lambda r: order[r["kind"], r["size"]])
+    DATA.write_text("[\n" + ",\n".join(json.dumps(r) for r in rows) + "\n]\n", encoding="utf-8")
+    replace_section("large", report(rows), DOCS / "large.md")
+    draw(rows)
+
+
+def measure_all(kinds: list[str]) -> None:
+    """Measure all cases of some kinds, and write the table after each of them."""
+    known = json.loads(DATA.read_text()) if DATA.exists() else []
+    for kind in kinds:
+        for size in SIZES[kind]:
+            known = [r for r in known if (r["kind"], r["size"]) != (kind, size)] + rows_of(kind, size)
+            write(known)
 
 
 def main() -> None:
-    if len(sys.argv) > 2:
-        kind, size = sys.argv[1], int(sys.argv[2])
-        print(json.dumps(measure(kind, size, simulates="--no-run" not in sys.argv)))
-        return
-    known = json.loads(DATA.read_text()) if DATA.exists() else []
-    cases = {(c["kind"], c["size"]): c for c in known}
-    for kind, sizes in SIZES.items():
-        for size in sizes if len(sys.argv) < 2 or kind in sys.argv else []:
-            command = [sys.executable, "-m", "benchmarks.large", kind, str(size)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(f"{kind} {size} failed: {done.stderr[-500:]}", file=sys.stderr)
-                continue
-            cases[kind, size] = json.loads(done.stdout)
-            print(done.stdout.strip(), file=sys.stderr)
-            write(list(cases.values()))
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["reference"]:
+        kind, size = arguments[1], int(arguments[2])
+        *_, finest = PROGRAMS[exact_program(kind, size)](kind, size).runs
+        np.save(arguments[3], finest()[0])
+    elif arguments and arguments[0] in PROGRAMS:
+        measure(arguments[0], arguments[1], int(arguments[2]), Path(arguments[3] if len(arguments) > 3 else "none"))
+    else:
+        measure_all(arguments or list(SIZES))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,25 @@ import dalembert as da
 GRAVITY = 9.81
 
 
+class Particles(NamedTuple):
+    """Particles of mass one, joined by rods, for programs written by hand.
+
+    positions, velocities    (N, 2) or (N, 3)
+    start, end               (k,) numbers of the particles that each rod joins
+    fixed                    (N,) whether a particle is held
+    redundant                (k,) whether a rod follows from the others
+    ground                   number of first particles that the system of arrays does not have
+    """
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+    fixed: np.ndarray
+    redundant: np.ndarray
+    ground: int = 0
+
+
 class Case(NamedTuple):
     """A system and a start on its constraints."""
 
@@ -32,29 +51,42 @@ def chain(links: int) -> Case:
     return Case(system, np.concatenate([np.arange(1.0, links + 1), np.zeros(links)]), np.zeros(2 * links))
 
 
+def chain_particles(links: int) -> Particles:
+    """The particles and rods of ``chain``, with its fixed end."""
+    numbers = np.arange(links + 1)
+    positions = np.stack([numbers, 0 * numbers], axis=1).astype(float)
+    is_redundant = np.zeros(links, bool)
+    return Particles(positions, 0 * positions, numbers[:-1], numbers[1:], numbers == 0, is_redundant, ground=1)
+
+
 def net(side: int) -> Case:
     """A net of side² particles, bent along a circle, which hangs from two opposite corners."""
+    positions, _, start, end, fixed, _, _ = net_particles(side)
     x, y, z = (da.coordinates(name, side**2) for name in "xyz")
-    number = np.arange(side**2).reshape(side, side)
-    ends = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
-    start, end = (np.concatenate([np.ravel(pair[k]) for pair in ends]) for k in (0, 1))
     u, v, w, a, b, c = da.coordinates("u v w a b c")
     length = (u - a) ** 2 + (v - b) ** 2 + (w - c) ** 2 - 1
     places = {u: x[start], v: y[start], w: z[start], a: x[end], b: y[end], c: z[end]}
+    h = da.parameters("h")
+    held = {u: [*x[fixed], *y[fixed], *z[fixed]], h: positions[fixed].T.ravel()}
+    fixed_corners = da.Constraint.over(u - h, held, name="held")
+    rods = da.Constraint.over(length, places, name="rod")
+    system = da.System((x, y, z), 1, {z: -GRAVITY}, (rods, fixed_corners))
+    return Case(system, positions.T.ravel(), np.zeros(3 * side**2))
+
+
+def net_particles(side: int) -> Particles:
+    """The particles and rods of ``net``."""
+    number = np.arange(side**2).reshape(side, side)
+    ends = [(number[:, :-1], number[:, 1:]), (number[:-1], number[1:])]
+    start, end = (np.concatenate([np.ravel(pair[k]) for pair in ends]) for k in (0, 1))
     angle = np.pi / side
     turns = angle * np.arange(side)
     radius = 0.5 / np.sin(angle / 2)
     along, across = np.meshgrid(radius * np.sin(turns), np.arange(side, dtype=float))
     height, _ = np.meshgrid(-radius * np.cos(turns), np.arange(side))
-    q = np.concatenate([along.ravel(), across.ravel(), height.ravel()])
-    corners = np.array([number[0, 0], number[-1, -1]])
-    h = da.parameters("h")
-    held = [q[k * side**2 + corners] for k in range(3)]
-    fixed = da.Constraint.over(
-        u - h, {u: [*x[corners], *y[corners], *z[corners]], h: np.concatenate(held)}, name="held"
-    )
-    rods = da.Constraint.over(length, places, name="rod")
-    return Case(da.System((x, y, z), 1, {z: -GRAVITY}, (rods, fixed)), q, np.zeros(3 * side**2))
+    positions = np.stack([along.ravel(), across.ravel(), height.ravel()], axis=1)
+    is_corner = np.isin(number.ravel(), [number[0, 0], number[-1, -1]])
+    return Particles(positions, 0 * positions, start, end, is_corner, np.zeros(len(start), bool))
 
 
 def stiff_net(side: int, stiffness: float) -> Case:
@@ -87,20 +119,29 @@ def stiff_net(side: int, stiffness: float) -> Case:
 
 def truss(panels: int) -> Case:
     """A free, turning truss of square panels with both diagonals: one rod of each panel is redundant."""
+    positions, velocities, start, end, *_ = truss_particles(panels)
+    x, y = da.coordinates("x", len(positions)), da.coordinates("y", len(positions))
+    u, v, w, z = da.coordinates("u v w z")
+    l = da.parameters("l")  # noqa: E741
+    lengths = np.hypot(*(positions[start] - positions[end]).T)
+    places = {u: x[start], v: y[start], w: x[end], z: y[end], l: lengths}
+    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - l**2, places, name="rod")
+    return Case(da.System((x, y), 1, {y: -GRAVITY}, rods), positions.T.ravel(), velocities.T.ravel())
+
+
+def truss_particles(panels: int) -> Particles:
+    """The particles and rods of ``truss``; the second diagonal of each panel is redundant."""
     nodes = 2 * (panels + 1)
-    x, y = da.coordinates("x", nodes), da.coordinates("y", nodes)
     low, high = np.arange(0, nodes, 2), np.arange(1, nodes, 2)
     pairs = [(low, high), (low[:-1], low[1:]), (high[:-1], high[1:]), (low[:-1], high[1:]), (high[:-1], low[1:])]
     start, end = (np.concatenate([pair[k] for pair in pairs]) for k in (0, 1))
-    q = np.concatenate([np.repeat(np.arange(panels + 1.0), 2), np.tile([0.0, 1.0], panels + 1)])
-    lengths = np.hypot(q[start] - q[end], q[nodes + start] - q[nodes + end])
-    u, v, w, z = da.coordinates("u v w z")
-    l = da.parameters("l")  # noqa: E741
-    places = {u: x[start], v: y[start], w: x[end], z: y[end], l: lengths}
-    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - l**2, places, name="rod")
-    turning = 2.0 / panels
-    qd = turning * np.concatenate([-q[nodes:], q[:nodes]])
-    return Case(da.System((x, y), 1, {y: -GRAVITY}, rods), q, qd)
+    positions = np.stack([np.repeat(np.arange(panels + 1.0), 2), np.tile([0.0, 1.0], panels + 1)], axis=1)
+    velocities = 2.0 / panels * np.stack([-positions[:, 1], positions[:, 0]], axis=1)
+    redundant = np.arange(len(start)) >= len(start) - panels
+    return Particles(positions, velocities, start, end, np.zeros(nodes, bool), redundant)
+
+
+PARTICLES = {"chain": chain_particles, "net": net_particles, "truss": truss_particles}
 
 
 def spatial_chain(count: int) -> da.Mechanism:

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-LEAST_REPEATS, MOST_REPEATS, REPEATED = 3, 1000, 1.0
-"""Least and largest number of repetitions of an action, and the seconds for which it is repeated."""
+BATCH, TURNS = 0.1, 5
+"""CPU seconds of a batch of repetitions at least, since the clock of a process may tick every 4 ms; and batches."""
 
 
 def in_cpu_time(action: Callable[[], Any]) -> tuple[float, Any]:
@@ -18,10 +18,29 @@ def in_cpu_time(action: Callable[[], Any]) -> tuple[float, Any]:
     return time.process_time() - began, found
 
 
-def best(action: Callable[[], Any]) -> float:
-    """Return the shortest of several CPU times of an action, the first call not counted."""
+def best(action: Callable[[], Any], turns: int = TURNS) -> float:
+    """Return the CPU time of an action: the shortest mean of several batches, the first call not counted."""
+    return best_in_turns({"": action}, turns)[""]
+
+
+def best_in_turns(actions: Mapping[str, Callable[[], Any]], turns: int = TURNS) -> dict[str, float]:
+    """Return the CPU time of each action as ``best`` does, batches of all of them in turns."""
+    counts = {name: _repetitions(action) for name, action in actions.items()}
+    times = [{name: _mean(action, counts[name]) for name, action in actions.items()} for _ in range(turns)]
+    return {name: min(turn[name] for turn in times) for name in actions}
+
+
+def _repetitions(action: Callable[[], Any]) -> int:
+    """Return how often an action must be repeated to take as long as a batch; it is called before."""
     action()
-    times: list[float] = []
-    while len(times) < LEAST_REPEATS or (sum(times) < REPEATED and len(times) < MOST_REPEATS):
-        times.append(in_cpu_time(action)[0])
-    return min(times)
+    count = 1
+    while _mean(action, count) * count < BATCH:
+        count *= 2
+    return count
+
+
+def _mean(action: Callable[[], Any], count: int) -> float:
+    began = time.process_time()
+    for _ in range(count):
+        action()
+    return (time.process_time() - began) / count

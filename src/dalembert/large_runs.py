@@ -187,6 +187,11 @@ class LargeRun:
         terms = [(code.mass.matrix().toarray(), code.A.toarray()) for _ in self._evaluated(run)]
         return np.array([M for M, _ in terms]), np.array([A for _, A in terms])
 
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
+        mass = self.dynamics.code.mass
+        return np.array([v @ (mass.matrix() @ v) / 2 for v, _ in zip(run.qd, self._evaluated(run), strict=True)])
+
     def row_of(self, run: MotionData, i: int) -> Floats:
         """Return row i of A (T, n) along the run."""
         code = self.dynamics.code

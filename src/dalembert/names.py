@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -16,6 +16,16 @@ def name_of(key: Any) -> str:
         return name_of(key.expr) + "'" * key.derivative_count
     name = getattr(key, "name", None)
     return name if isinstance(name, str) else str(key)
+
+
+def members(names: Sequence[str], array: str) -> list[int]:
+    """Return the places of the names of an array, ``x[0]``, ``x[1]`` and so on.
+
+    >>> members(["x[0]", "y", "x[1]"], "x")
+    [0, 2]
+    """
+    start = f"{array}["
+    return [i for i, name in enumerate(names) if name.startswith(start) and name[len(start) : -1].isdecimal()]
 
 
 LISTED_NAMES = 8
@@ -43,6 +53,19 @@ def summary(heading: str, *parts: str) -> str:
     return f"<{heading}: {given}>" if given else f"<{heading}>"
 
 
+LONGEST_SHOWN = 120
+"""Most characters of a text that a message repeats."""
+
+
+def shortened(text: str) -> str:
+    """Return a text as messages show it: all of it, or its beginning.
+
+    >>> len(shortened("9" * 1000))
+    121
+    """
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
 MOST_QUOTED = 50
 """Most names that a message lists: large systems have many."""
 
@@ -55,7 +78,7 @@ def quoted(names: Iterable[str]) -> str:
     """
     every = list(names)
     more = f" and {len(every) - MOST_QUOTED} more" if len(every) > MOST_QUOTED else ""
-    return ", ".join(f"`{name}`" for name in every[:MOST_QUOTED]) + more
+    return ", ".join(f"`{shortened(name)}`" for name in every[:MOST_QUOTED]) + more
 
 
 def counted(number: int, noun: str) -> str:

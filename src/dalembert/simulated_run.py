@@ -26,6 +26,7 @@ from dalembert.integration.motion_data import MotionData
 from dalembert.integration.path import Path
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.run import first_invalid, suited_to
+from dalembert.integration.run_source import kinetic_energies
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.time_segments import settled_times
 from dalembert.integration.trajectory import Trajectory
@@ -212,6 +213,10 @@ class SimulatedRun:
             terms = [terms_at(self.dynamics, q, qd, t, tuple(own)) for q, qd, t, own in states_at]
             M, A = (np.stack([np.asarray(getattr(one, name)) for one in terms]) for name in ("M", "A"))
         return M[:, :n, :n], A[:, :, :n]
+
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
+        return kinetic_energies(self.mass_and_rows(run)[0], run.qd)
 
     def row_of(self, run: MotionData, i: int) -> Floats:
         """Return row i of A (T, n) along the run."""

@@ -19,6 +19,7 @@ from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.hybrid.stepped_motion import SAME_TIME, SteppedMotion
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
+from dalembert.integration.run_source import kinetic_energies
 from dalembert.integration.sparse_start import require_start
 from dalembert.integration.sparse_steps import NoStepError
 from dalembert.integration.trajectory import Trajectory
@@ -234,6 +235,10 @@ class SteppedRun:
         code, m = self.motion.code, len(self.motion.model.names)
         terms = [(code.mass.matrix().toarray(), code.A[:m].toarray()) for _ in self._evaluated(run)]
         return np.array([M for M, _ in terms]), np.array([A for _, A in terms])
+
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
+        return kinetic_energies(self.mass_and_rows(run)[0], run.qd)
 
     def row_of(self, run: MotionData, i: int) -> Floats:
         """Return row i of A (T, n) along the run."""

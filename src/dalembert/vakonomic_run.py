@@ -16,6 +16,7 @@ from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import InputError
 from dalembert.integration.motion_data import MotionData
+from dalembert.integration.run_source import kinetic_energies
 from dalembert.integration.trajectory import Trajectory
 from dalembert.levels import rows_at
 from dalembert.linear_algebra import rank, unit_rows
@@ -91,6 +92,10 @@ class VakonomicRun:
         dynamics = build(self.system)
         terms, _ = _terms_and_energy(dynamics, run.q, run.qd, run.t, arrays_of(self.parameters))
         return np.asarray(terms.M), np.asarray(terms.A)
+
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
+        return kinetic_energies(self.mass_and_rows(run)[0], run.qd)
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression along the run."""

@@ -1,7 +1,10 @@
 """Impulses of contacts: Routh's construction for one contact with friction, complementarity for several."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as da
 from dalembert.impacts.impulses import ImpulseContact, impact_impulses
@@ -148,3 +151,20 @@ def test_impulses_do_not_depend_on_the_units_of_gaps(law: str, mu: float | None,
     expected = impulses(np.ones(4))
     assert (expected[:2] > 0).any()
     np.testing.assert_allclose(impulses(scale), expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("law", ["newton", "poisson", "moreau"])
+@pytest.mark.parametrize("slip", [7.0, -3.0, 0.1])
+def test_friction_that_falls_with_the_slip_is_that_of_the_slip(law: Any, slip: float) -> None:
+    """A body that slides on through an impact: Δv = −μ(v) (1 + e) times the speed of the fall."""
+    x, y = da.coordinates("x y")
+    friction = da.Stribeck(0.02, 0.04, 0.1, velocity=x.diff(da.t), normal_force=da.multiplier("floor"))
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5, impact=law, nonideal=friction)
+    body = da.System((x, y), [[1, 0], [0, 1]], (0, -10), floor)
+    fall = {"q0": (0, 0.2), "qd0": (slip, 0), "times": [0, 0.25]}
+    run = da.simulate(body, **fall)
+    lost = (0.02 + 0.02 * np.exp(-((slip / 0.1) ** 2))) * 1.5 * 2
+    assert run.qd[-1, 0] == pytest.approx(np.sign(slip) * (abs(slip) - lost), abs=1e-12)
+    assert abs(run.ledger().audit).max() < 1e-12
+    members = da.simulate_ensemble(body, (0, 0.2), np.array([[slip, 0]] * 2), [0, 0.25])
+    assert members["qd"].values[:, -1, 0] == pytest.approx(run.qd[-1, 0], abs=1e-12)

@@ -122,6 +122,15 @@ def test_a_law_of_another_contact() -> None:
         da.simulate(da.System((x, y), sp.eye(2), (0, -1), FLOOR, nonideal=law), (0, 1), (1, 0), [0, 2])
 
 
+def test_friction_of_a_pin_at_the_end_of_its_motion() -> None:
+    bar = da.PlanarBody("bar", mass=1, inertia=1, spin=2)
+    friction = {"radius": 0.1, "nonideal": da.Coulomb(0.3)}
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-1, 0), limits=(-1, 1), restitution=0.5, **friction)
+    arm = da.Mechanism(bar, pin)
+    with pytest.raises(da.DalembertError, match=r"`pin: x` depends on others.* such as a pin, cannot act in an impact"):
+        da.simulate(arm.system, *arm.assemble(), [0, 2])
+
+
 def test_newtons_law_that_creates_energy() -> None:
     """Kane's paradox: a pendulum's tip that slips, reverses and is thrown back."""
     angle = 1.1
@@ -133,8 +142,10 @@ def test_newtons_law_that_creates_energy() -> None:
         rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 20)), (0, 0, 0), ground)
         return da.simulate(rod, (0, np.sin(angle) + 0.1, angle), (1.5, -1, 0), [0, 0.11])
 
-    with pytest.raises(da.SimulationError, match=r"an impact must not create energy; .*`ground` .*impact=\"poisson\""):
-        falling("newton")
+    message = r"an impact must not create energy; {}'s law with .*`ground` .*impact=\"poisson\""
+    for law in ("newton", "moreau"):
+        with pytest.raises(da.SimulationError, match=message.format(law.capitalize())):
+            falling(law)
     assert falling("poisson").ledger().energy[-1] < falling("poisson").ledger().energy[0]
 
 
@@ -153,6 +164,23 @@ def test_painleves_paradox_in_contact() -> None:
     angle = 1.1
     with pytest.raises((da.PainleveError, da.ConstraintError), match=r"Painlevé|paradox"):
         da.simulate(rod, (0, np.sin(angle), angle), (-1, 0, 0), [0, 0.1])
+
+
+@pytest.mark.parametrize(("speed", "found"), [(3, "there are 2"), (-3, "there is none")])
+def test_painleves_paradox_of_a_sliding_rod(speed: float, found: str) -> None:
+    """Beyond μ = (1 + 3 cos² a)/(3 sin a cos a), at the start, and after an impact with the motion up to it."""
+    tip = x - sp.cos(a), y - sp.sin(a)
+    friction = da.Coulomb(2.5, velocity=tip[0].diff(t), normal_force=da.multiplier("floor"))
+    floor = da.Constraint(sp.Ge(tip[1], 0), name="floor", restitution=0, nonideal=friction)
+    rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 3)), (0, -10, 0), floor)
+    with pytest.raises(da.PainleveError, match=f"{found}.* the coefficient of `floor` is 2.5") as caught:
+        da.simulate(rod, (0, np.sin(1.1), 1.1), (speed, 0, 0), [0, 0.1])
+    critical = (1 + 3 * np.cos(1.1) ** 2) / (3 * np.sin(1.1) * np.cos(1.1))
+    np.testing.assert_allclose(caught.value.critical_mu, critical, rtol=1e-9)
+    if speed > 0:
+        with pytest.raises(da.PainleveError, match=found) as caught:
+            da.simulate(rod, (0, np.sin(1.1) + 0.1, 1.1), (speed, -2, 0), [0, 0.03, 0.3])
+        assert caught.value.trajectory is not None and caught.value.trajectory.t[-1] > 0.03
 
 
 def test_a_system_stated_by_arrays() -> None:

@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.large_systems import bodies, stiff_net, truss
+from scipy.sparse import csr_array
 
 import dalembert as da
-from dalembert.integration.sparse_steps import step_ratio
+from dalembert.integration.sparse_steps import SparseSteps, step_ratio
+from dalembert.lowering.large_system import compiled
 from dalembert.native.stepper import MOST_RATIO_AT_REST
+from dalembert.settings import method_of
 
 N = 110
 x, y = da.coordinates("x", N), da.coordinates("y", N)
@@ -64,6 +67,31 @@ def test_redundant_rods_are_left_out_of_the_equations() -> None:
     runs = [da.simulate(*case, (0, 0.3), solver=s, rtol=1e-8) for s in (None, da.Implicit())]
     np.testing.assert_allclose(runs[1].q, runs[0].q, atol=1e-7)
     np.testing.assert_allclose(runs[1].multipliers, runs[0].multipliers, atol=1e-6)
+
+
+@pytest.mark.parametrize("g", [1e-3, 0.02 - 0.03j])
+def test_stages_have_the_solution_of_dense_equations(g: complex) -> None:
+    """Off a flat state, to the digits that Newton's method needs: constraints are soft in the elimination."""
+    net = stiff_net(6, 1e5)
+    dynamics = compiled(net.system.statement)
+    method = method_of(None, da.Projection(), da.Implicit(), 1e-6, 1e-6, None, 100_000)
+    steps = SparseSteps(dynamics, method, dynamics.numbers(np.zeros(0)))
+    rng = np.random.default_rng(0)
+    n, y = len(net.q), np.concatenate([net.q, net.qd]) + 0.05 * rng.normal(size=2 * len(net.q))
+    steps.slope(y, 0.0)
+    steps._implicit._linearise(y, 0.0)
+    equations, lu = steps._implicit._equations, steps._implicit._equations._lu
+    r, s = rng.normal(size=(2, n))
+    C0, C1, C2 = (
+        csr_array((C, lu.columns, lu.starts), shape=(lu.size, lu.size)).toarray()
+        for C in (equations._C0, equations._C1, equations._C2)
+    )
+    whole, zeros = np.argsort(lu.order), np.zeros(lu.size - n)
+    C0, C1, C2 = (C[np.ix_(whole, whole)] for C in (C0, C1, C2))
+    right = g * (C0 @ np.append(s, zeros) + g * C2 @ np.append(r, zeros))
+    dv = np.linalg.solve(C0 - g * C1 - g**2 * C2, right)[:n]
+    found = equations.solver(g)(np.append(r, s))
+    np.testing.assert_allclose(found, np.append(g * (r + dv), dv), rtol=0, atol=1e-6 * np.abs(dv).max())
 
 
 def test_bodies_in_space() -> None:

@@ -6,6 +6,7 @@ import sympy as sp
 from benchmarks.large_systems import chain, net, truss
 
 import dalembert as da
+from dalembert.figures.points import guessed_points
 from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.model.similar_terms import similar_terms
 from dalembert.settings import method_of
@@ -254,3 +255,53 @@ def test_lists_keep_what_groups_do_not_support():
     system = da.System(many, sp.eye(201), [-x for x in many])
     found = da.motion(system, np.ones(201), np.zeros(201), formulation=da.PseudoInverse())
     np.testing.assert_allclose(found.acceleration, -1)
+
+
+def test_arrays_and_groups_are_named_as_wholes(long_chain):
+    run, count = da.simulate(*long_chain, [0, 0.01]), len(long_chain.q) // 2
+    np.testing.assert_array_equal(run["y"], run.q[:, count:])
+    np.testing.assert_array_equal(run["y''"], run.acceleration[:, count:])
+    np.testing.assert_array_equal(run["rod"][:, 3], run["rod[3]"])
+    with pytest.raises(da.errors.InputError, match="`bar` must be a coordinate or a constraint"):
+        run["bar"]
+
+
+def test_figures_of_a_large_run():
+    """Matplotlib takes a minute for a line of each coordinate of a very large system."""
+    run = da.simulate(*chain(400), np.linspace(0, 0.1, 3))
+    axis = run.plot_energy().axes[0]
+    lines = {str(line.get_label()): np.asarray(line.get_ydata()) for line in axis.lines}
+    np.testing.assert_allclose(lines["kinetic"], (run.qd**2).sum(axis=1) / 2, atol=1e-12)
+    assert all(len(axis.lines) < 400 for axis in run.plot().axes)
+
+
+def test_forces_may_be_an_array_of_numbers():
+    n = 150
+    x, y = da.coordinates("x", n), da.coordinates("y", n)
+    forces = np.arange(2.0 * n)
+    given = da.motion(da.System((x, y), 2, forces), np.zeros(2 * n), np.zeros(2 * n)).acceleration
+    np.testing.assert_allclose(given, forces / 2)
+    with pytest.raises(da.ModelError, match=r"or an array of 300 numbers; got an array of shape \(3,\)"):
+        da.System((x, y), 2, np.ones(3))
+    with pytest.raises(da.ModelError, match=r"for entries beside the diagonal; got an array of shape \(300, 300\)"):
+        da.System((x, y), np.eye(2 * n), 0)
+    with pytest.raises(da.ModelError, match="`w` was used in an expression"):
+        -da.parameters("w", n)
+
+
+def test_a_lagrangian_takes_arrays_of_coordinates():
+    n = 110
+    x, y = da.coordinates("x", n), da.coordinates("y", n)
+    u, v, w, z = da.coordinates("u v w z")
+    ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+    rods = (da.Constraint(x[0], name="end"), da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - 1, ends, name="rod"))
+    energy = sum((a.diff(da.t) ** 2 + b.diff(da.t) ** 2) / 2 - 9.81 * b for a, b in zip(x, y, strict=True))
+    found = da.System.from_lagrangian(energy, (x, y), constraints=rods)
+    start = np.append(np.arange(n), np.zeros(n)), np.linspace(0, 1, 2 * n)
+    wanted = da.motion(da.System((x, y), 1, {y: -9.81}, rods), *start)
+    np.testing.assert_allclose(da.motion(found, *start).acceleration, wanted.acceleration, atol=1e-10)
+
+
+def test_coordinates_of_arrays_pair_up_to_points():
+    names = (*da.coordinates("x", 3).names, *da.coordinates("y", 3).names)
+    assert guessed_points(names)["[1]"] == ("x[1]", "y[1]")

@@ -63,7 +63,7 @@ def test_one_coordinate_may_be_common_to_all_copies():
         (lambda: da.System((x, x[1:]), 1, 0), "given twice: `x`"),
         (lambda: da.System((x, u, u), 1, 0), "given twice: `u`"),
         (lambda: da.System(x, [1, 2], 0), "must be one mass, one for each of the 1 entries"),
-        (lambda: da.System(x, 1, 3.0), "must be `da.AppliedForce` objects, or mappings"),
+        (lambda: da.System(x, 1, 3.0), "objects, mappings from coordinates to forces, or an array of 4 numbers"),
         (lambda: da.System(x, 1, {x: [1, 2]}), "must have 4 entries for `x"),
         (lambda: da.System(x, 1, 0, da.Constraint(x[0])), "must have names, and not be switched or released"),
         (lambda: da.System(x, 1, 0, da.Constraint(x[0], name="hook", releases=True)), "not be switched or released"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.native.sparse_lu import SparseLU, saddle_order
+from dalembert.native.sparse_lu import SparseLU
 
 
 def random_saddle(n: int, m: int, seed: int, kind: type) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def test_solutions_are_those_of_dense_linear_algebra(kind: type, seed: int) -> N
     n, m = 30, 12
     whole, entries = random_saddle(n, m, seed, kind)
     rows, columns = np.divmod(entries, n + m)
-    lu = SparseLU(saddle_order(n, m, rows, columns), rows, columns)
+    lu = SparseLU(np.arange(n + m), rows, columns)
     right = np.random.default_rng(seed).normal(size=n + m).astype(kind)
     # new values, the same pattern
     for factor in (1.0, 3.0):
@@ -39,16 +39,6 @@ def test_solutions_are_those_of_dense_linear_algebra(kind: type, seed: int) -> N
         found = np.empty(n + m, kind)
         found[lu.order] = lu.factored(values).solve(right[lu.order])
         np.testing.assert_allclose(matrix @ found, right, atol=1e-11)
-
-
-def test_constraints_are_eliminated_after_their_coordinates() -> None:
-    n, m = 40, 15
-    _, entries = random_saddle(n, m, 7, float)
-    rows, columns = np.divmod(entries, n + m)
-    order = SparseLU(saddle_order(n, m, rows, columns), rows, columns).order
-    rank = np.argsort(order)
-    of_constraints = (rows >= n) & (columns < n)
-    assert (rank[rows[of_constraints]] > rank[columns[of_constraints]]).all()
 
 
 def test_entries_without_a_place_are_reported() -> None:

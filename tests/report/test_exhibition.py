@@ -12,6 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.gallery.themes import THEMES, by_theme
+from dalembert.report.case_figures import figures_of
 from dalembert.report.case_page import CasePage, case_page
 from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
@@ -192,3 +193,12 @@ def dumped(page: Path) -> str:
         [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     return run.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "caption"), [("block-viscous", "Coordinates, constraint forces, violations"), ("weber", "Coordinates")]
+)
+def test_captions_of_histories_name_what_is_drawn(name: str, caption: str) -> None:
+    case = da.gallery.case(name)
+    drawn = {one.name: one.caption for one in figures_of(case, case.simulate())}
+    assert drawn["histories"] == caption

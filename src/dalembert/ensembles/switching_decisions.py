@@ -54,7 +54,7 @@ class SwitchingDecisions:
                 hidden = np.flatnonzero(~negative.any(axis=1))
                 negative[hidden, np.argmin(values[hidden], axis=1)] = True
             found[own[:, None], numbers] = negative
-            ended = found[own].any(axis=1)
+            ended = np.asarray(found[own].any(axis=1))
             found[own] |= coinciding(active, some, acceleration, reactions, self.end - self.begin, found[own], ended)
         return found
 
@@ -89,13 +89,15 @@ class SwitchingDecisions:
 
     def record_last(self, part: SwitchingMembers) -> None:
         """Record the events at the last time of the run, where nothing follows from them."""
+        if not self.model.events:
+            return
         none, occurs = np.zeros(part.signs.shape, bool), np.zeros(part.watched.shape, bool)
-        for own, active in self.model.by_mode(part) if self.model.events else ():
+        for own, active in self.model.by_mode(part):
             some, span = part.subset(own), self.end - self.begin
             acceleration, reactions, _ = active.motion(some)
             everywhere = np.ones(len(own), bool)
             found = coinciding(active, some, acceleration, reactions, span, none[own], everywhere)
-            occurs[own] = found[:, : occurs.shape[1]]
+            occurs[own] = found[:, : len(self.model.events)]
         self._record_events(part, occurs)
 
     def _record_events(self, part: SwitchingMembers, occurs: Flags) -> None:

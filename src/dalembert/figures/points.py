@@ -33,16 +33,17 @@ UPWARDS = np.array([0.0, 0.0, 1.0])
 def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """Return the particles whose coordinates belong together by name.
 
-    They are (x, y), (x1, y1), (a_x, a_y), or (x, z) without y. If all of them also have a z, they are in space.
+    They are (x, y), (x1, y1), (x[1], y[1]), (a_x, a_y), or (x, z) without y. If all of them
+    also have a z, they are in space.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found, known = dict[str, tuple[str, ...]](), set(coordinates)
     for name in coordinates:
-        if not (match := re.fullmatch(r"([xy])(_?\w*)|(\w+_)([xy])", name)):
+        if not (match := re.fullmatch(r"([xy])(_?\w*(?:\[\d+\])?)|(\w+_)([xy])", name)):
             continue
         before, letter, after = match[3] or "", match[1] or match[4], match[2] or ""
         for first, second in PAIRS:
             other, particle = f"{before}{second}{after}", (before + after).strip("_")
-            if first == letter and other in coordinates:
+            if first == letter and other in known:
                 third = (f"{before}z{after}",) if second == "y" else ()
                 found.setdefault(particle, (name, other, *third))
     if not found:
@@ -51,7 +52,7 @@ def guessed_points(coordinates: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
             f"Pass `points`, a mapping from names to pairs (horizontal, vertical), or triples in space, of "
             f"coordinates, numbers, expressions or arrays."
         )
-    in_space = all(len(point) == 3 and point[2] in coordinates for point in found.values())
+    in_space = all(len(point) == 3 and point[2] in known for point in found.values())
     return found if in_space else {name: point[:2] for name, point in found.items()}
 
 

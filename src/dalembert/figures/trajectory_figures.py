@@ -26,6 +26,8 @@ Units = Mapping[Any, str]
 UnitOf = Callable[[str], str | None]
 
 MOST_LINES = len(COLOURS) * len(LINE_STYLES)
+MOST_GREY_LINES = 300
+"""Most lines without a name of their own: matplotlib needs a minute for the 20 000 coordinates of a large system."""
 LEGEND_ROWS = 10
 LEGEND_LETTERS = 36
 """Letters beside one another, in all columns of a legend; a wider one would leave little of the figure to its axis."""
@@ -244,7 +246,8 @@ def _draw(axis: Any, t: Floats, panel: Panel) -> None:
         style = {"color": COLOURS[k % len(COLOURS)], "linestyle": LINE_STYLES[k % len(LINE_STYLES)]}
         axis.plot(t, panel.values[:, k], linewidth=width, label=panel.names[k], **style)
     if rest := panel.columns[MOST_LINES:]:
-        axis.plot(t, panel.values[:, rest], color="0.8", linewidth=0.7, zorder=0)
+        drawn = rest[:: math.ceil(len(rest) / MOST_GREY_LINES)]
+        axis.plot(t, panel.values[:, drawn], color="0.8", linewidth=0.7, zorder=0)
     if panel.logarithmic:
         axis.set_yscale("log")
         axis.set_ylim(top=max(ROUNDING_TOP, axis.get_ylim()[1]))

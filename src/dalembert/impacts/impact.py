@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import sympy as sp
 
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Terms
@@ -19,6 +18,7 @@ from dalembert.impacts.impulses import ImpulseContact, impact_impulses, response
 from dalembert.model import graph
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobian
+from dalembert.model.laws import squared
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier
 from dalembert.model.system import System
@@ -137,10 +137,16 @@ def _refuse_invalid(model: ContactTerms, parts: _Parts, y: Floats, t: float, aft
     gained = pushed @ (before + later) / 2
     if gained > ENERGY_ROUNDING * (np.abs(pushed) @ (np.abs(before) + np.abs(later))):
         raise ConstraintError(
-            f"an impact must not create energy; Newton's law with the friction or the coefficients of "
+            f"an impact must not create energy; {_laws_of(parts.contacts)} with the friction or the coefficients of "
             f"{quoted(contact.name for contact in parts.contacts)} would create {gained:.3g} at t = {t:.6g}. Pass "
             f'`impact="poisson"` to these constraints.'
         )
+
+
+def _laws_of(contacts: Sequence[ImpulseContact]) -> str:
+    """Return the names of the laws of impact of some contacts."""
+    names = dict.fromkeys(f"{contact.law.capitalize()}'s" for contact in contacts if not contact.two_sided)
+    return f"{' and '.join(names)} law{'s' if len(names) > 1 else ''}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,13 +229,17 @@ def _slip(
 
 @lru_cache(maxsize=256)
 def slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
-    """Return the slip of a contact, its friction per unit of normal force, and the gradients of its slip."""
+    """Return the slip of a contact, its friction per unit of normal force, and the gradients of its slip.
+
+    A coefficient that depends on the slip is that of the slip before the impact.
+    """
     if graph.atoms(contact.normal_size, multiplier) - {multiplier(contact.name)}:
         raise InputError(
             f"friction in an impact must be proportional to the impulse of its own constraint; that of "
-            f'`{contact.name}` depends on others. Give `normal_force` by `da.multiplier("{contact.name}")`.'
+            f'`{contact.name}` depends on others. Give `normal_force` by `da.multiplier("{contact.name}")`. Friction '
+            f"of a joint with several reactions, such as a pin, cannot act in an impact: leave it out."
         )
-    mu = whole.laws[contact.number].law.friction_coefficient(sp.S.Zero)
+    mu = whole.laws[contact.number].law.friction_coefficient(squared(contact.velocity))
     gradients = [entry for row in velocity_jacobian(contact, whole) for entry in row]
     return (*contact.velocity, mu * contact.normal_size, *gradients)
 

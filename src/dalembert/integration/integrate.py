@@ -24,6 +24,7 @@ from dalembert.integration.abrupt_changes import (
 )
 from dalembert.integration.bifurcations import singular_end
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
+from dalembert.integration.jump_location import MOST_EVENTS
 from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
 from dalembert.integration.path import RECENT, Path, PathRecorder
@@ -31,7 +32,7 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import cross_singularity
 from dalembert.integration.stagnation import LAST_STEPS, coordinate_tolerance, stagnation
 from dalembert.integration.step_monitor import StepMonitor
-from dalembert.integration.time_segments import MOST_EVENTS, TimeSegment, segments_of, with_stops
+from dalembert.integration.time_segments import TimeSegment, segments_of, with_stops
 
 NATIVE_BATCH = 16384
 """Compiled steps per batch; between batches the progress bar is updated and the steps are examined."""

@@ -16,7 +16,7 @@ from dalembert.integration.run_events import RunEvent
 from dalembert.integration.run_source import RunSource, saved_run_sources
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
-from dalembert.names import listed, name_of, quoted
+from dalembert.names import listed, members, name_of, quoted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,15 +55,20 @@ class MotionData:
         """Return the history (T,) of a coordinate, of its velocity or acceleration, or of a multiplier.
 
         Names are ``"x"``, ``"x'"`` and ``"x''"``, or symbols such as ``x`` and ``x.diff(da.t)``; a multiplier has the
-        name of its constraint, and is that of the problem without nonideal laws: see ``reaction``.
+        name of its constraint, and is that of the problem without nonideal laws: see ``reaction``. The name of an array
+        of coordinates, or of a group of constraints, gives the histories (T, …) of all.
         """
         key = name_of(name)
         for primes, values in {"": self.q, "'": self.qd, "''": self.acceleration}.items():
             coordinate = key.removesuffix(primes)
             if key == coordinate + primes and coordinate in self.coordinates:
                 return values[:, self.coordinates.index(coordinate)]
+            if key == coordinate + primes and (columns := members(self.coordinates, coordinate)):
+                return values[:, columns]
         if key in self.constraints:
             return self.multipliers[:, self.constraints.index(key)]
+        if columns := members(self.constraints, key):
+            return self.multipliers[:, columns]
         raise InputError(
             f"`{key}` must be a coordinate or a constraint of the run; it has "
             f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "

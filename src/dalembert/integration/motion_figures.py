@@ -61,8 +61,8 @@ class MotionFigures(MotionData):
         """
         from dalembert.figures.energy_figure import energies
 
-        M, _ = self.require_source("`run.plot_energy`").mass_and_rows(self)
-        return energies(self, np.einsum("ti,tij,tj->t", self.qd, M, self.qd) / 2, units, ax)
+        kinetic = self.require_source("`run.plot_energy`").kinetic_energy(self)
+        return energies(self, kinetic, units, ax)
 
     def plot_phase(self, *names: Any, units: Mapping[Any, str] | None = None) -> Figure:
         """Plot velocity against coordinate, for the named coordinates or all; a circle marks the start.
@@ -125,7 +125,7 @@ class MotionFigures(MotionData):
         points    name to (horizontal, vertical), or to three components in space. Each is a coordinate, an expression
                   of coordinates and parameters, a number, or an array (T,). A column of expressions, such as
                   ``body.at(1, 0).position``, serves as well. Left out: coordinates whose names pair up, as (x, y),
-                  (x1, y1), or (x, z) without y; in space if all of them also have a z
+                  (x1, y1), (x[1], y[1]), or (x, z) without y; in space if all of them also have a z
         links     pairs of names of points, joined by lines
         fps       frames per second, at most 50; rounded so that each is shown for a multiple of 10 ms, as a GIF needs
         trace     length of the trace of a moving point, in the unit of t; left out: its whole path

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from dalembert.array_types import Floats
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ SavedRunSource = Callable[["MotionData"], "RunSource"]
 
 saved_run_sources: list[SavedRunSource] = []
 """Empty until ``dalembert.reproduction`` is imported, as it is with ``da.Trajectory``: it needs the layers above."""
+
+
+def kinetic_energies(M: Floats, qd: Floats) -> Floats:
+    """Return ½ q̇ᵀM q̇ (T,) from M (T, n, n) and velocities (T, n)."""
+    return np.einsum("ti,tij,tj->t", qd, M, qd) / 2
 
 
 class RunSource(Protocol):
@@ -55,6 +62,10 @@ class RunSource(Protocol):
 
     def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
         """Return M (T, n, n) and A (T, m, n) along the run."""
+        ...
+
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
         ...
 
     def row_of(self, run: MotionData, i: int) -> Floats:

@@ -39,6 +39,14 @@ def _sequence(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (tuple, list)) else [] if given is None else [given]
 
 
+def term_by_term(given: Any) -> Any:
+    """Return coordinates or constraints with the members of arrays and groups in their places."""
+    kinds = (CoordinateArray, ConstraintGroup)
+    if not any(isinstance(part, kinds) for part in _sequence(given)):
+        return given
+    return tuple(one for part in _sequence(given) for one in (part if isinstance(part, kinds) else (part,)))
+
+
 def large_statement(
     coordinates: Any, mass_matrix: Any, applied_force: Any, constraints: Any, nonideal: Any = ()
 ) -> LargeStatement:
@@ -71,7 +79,8 @@ def _masses(pieces: tuple[Any, ...], given: Any) -> list[MassEntries]:
         raise ModelError(
             [
                 f"`mass_matrix` of a system stated by arrays must be one mass, one for each of the {len(pieces)} "
-                f"entries of `coordinates`, an array of {sum(sizes)} numbers, or `da.MassEntries`; got {given!r:.80}."
+                f"entries of `coordinates`, an array of {sum(sizes)} numbers, or `da.MassEntries` for entries beside "
+                f"the diagonal; got {_shown(given)}."
             ]
         )
     return [_on_diagonal(piece, entry) for piece, entry in zip(pieces, entries, strict=True)]
@@ -101,14 +110,24 @@ def _forces(pieces: tuple[Any, ...], given: Any) -> list[AppliedForce]:
         return [given]
     if isinstance(given, Mapping):
         return [along(piece, force, FORCE, "`applied_force`") for piece, force in given.items()]
-    if given == 0:
+    sizes = [len(piece) if isinstance(piece, CoordinateArray) else 1 for piece in pieces]
+    if isinstance(given, np.ndarray) and given.shape == (sum(sizes),):
+        parts = np.split(given, np.cumsum(sizes)[:-1])
+        return [along(piece, part, FORCE, "`applied_force`") for piece, part in zip(pieces, parts, strict=True)]
+    if not isinstance(given, np.ndarray) and given == 0:
         return []
     raise ModelError(
         [
-            "`applied_force` of a system stated by arrays must be `da.AppliedForce` objects, or mappings from "
-            f"coordinates to forces; got {given!r:.80}."
+            "`applied_force` of a system stated by arrays must be `da.AppliedForce` objects, mappings from "
+            f"coordinates to forces, or an array of {sum(sizes)} numbers; got {_shown(given)}."
         ]
     )
+
+
+def _shown(given: Any) -> str:
+    """Return a value as messages show it; of an array or a sparse matrix its shape."""
+    shape = getattr(given, "shape", None)
+    return f"{given!r:.80}" if shape is None else f"an array of shape {shape}"
 
 
 def along(piece: Any, given: Any, symbol: Any, where: str) -> AppliedForce:

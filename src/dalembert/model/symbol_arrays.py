@@ -48,6 +48,18 @@ class SymbolArray(ABC):
         """The names of all symbols."""
         return [f"{self.name}[{i}]" for i in self.indices.tolist()]
 
+    def _refuse_arithmetic(self, *_: Any) -> Any:
+        raise ModelError(
+            [
+                f"an array of symbols must be used as a whole or by its entries; `{self.name}` was used in an "
+                f"expression. Write the expression once, in placeholders, with `da.AppliedForce.over`, "
+                f"`da.MassEntries.over` or `da.Constraint.over`."
+            ]
+        )
+
+    __neg__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _refuse_arithmetic
+    __truediv__ = __rtruediv__ = __pow__ = _refuse_arithmetic
+
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} of {len(self)}: {self.name}[{self.indices[0]}] … {self.name}[{self.indices[-1]}]>"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.errors import ModelError
-from dalembert.model.array_statement import is_stated_by_arrays
+from dalembert.model.array_statement import is_stated_by_arrays, term_by_term
 from dalembert.model.constraint import Constraint
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.deferred_fields import (
@@ -150,7 +150,8 @@ class System:
 
         The mass matrix is the Hessian ∂²L/∂q̇² and may be indefinite. Potentials may depend on velocity, and
         Lagrangians on time. ``applied_force`` is F, the forces that the Lagrangian does not contain; a mapping from
-        names to forces gives each of them an entry in the ledger of a run.
+        names to forces gives each of them an entry in the ledger of a run. Arrays of coordinates and groups of
+        constraints are used term by term, and collected in groups again if the system is large.
 
         >>> import dalembert as da
         >>> theta = da.coordinates("theta")
@@ -159,9 +160,9 @@ class System:
         Matrix([[1]])
         """
         problems: list[str] = []
-        given = lagrangian_arguments(lagrangian, coordinates, applied_force, problems)
+        given = lagrangian_arguments(lagrangian, term_by_term(coordinates), applied_force, problems)
         try:
-            system = cls(**given, constraints=constraints, nonideal=nonideal, servos=servos)
+            system = cls(**given, constraints=term_by_term(constraints), nonideal=nonideal, servos=servos)
         except ModelError as error:
             raise ModelError([*problems, *error.problems]) from None
         if problems:

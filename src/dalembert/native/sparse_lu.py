@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A sparse matrix of fixed pattern, real or complex, factored as LU by compiled loops, without an exchange of rows.
 
-The order is given, and found once. It must make all pivots safe: see ``saddle_order``.
+The order is given, and found once. No pivot may vanish in it.
 
 Notation: L has a diagonal of ones and is stored by rows; U is stored by rows, and has the pattern of Lᵀ.
 """
@@ -16,29 +16,12 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.native.assembly import POINTER, MachineCode, load, number, store
-from dalembert.native.elimination_order import minimum_degree, postorder
+from dalembert.native.elimination_order import postorder
 from dalembert.native.factor_pattern import address, as_index_array, elimination_tree, factor_pattern, starts_of
 from dalembert.native.sparse_loops import INDICES, callable_of, index_at, span
 from dalembert.native.writer import LONG, Writer, whole
 
 Order = NDArray[np.int64]
-
-
-def saddle_order(n: int, m: int, rows: Any, columns: Any) -> Order:
-    """Return an order (n + m,) for n coordinates and m constraints, each one after all of its coordinates.
-
-    If the rows of the constraints are independent and the block of the coordinates is definite, all pivots are then
-    different from zero: those of constraints as in A M⁻¹ Aᵀ, those of coordinates as in a smaller constrained motion.
-    """
-    inner = (rows < n) & (columns < n)
-    i, j = rows[inner], columns[inner]
-    order = minimum_degree(n, np.concatenate([i, j]), np.concatenate([j, i]))
-    rank = np.empty(n, np.int64)
-    rank[order] = np.arange(n)
-    last = np.full(m, -1)
-    of_constraints = (rows >= n) & (columns < n)
-    np.maximum.at(last, rows[of_constraints] - n, rank[columns[of_constraints]])
-    return np.lexsort((np.repeat([0, 1], [n, m]), np.concatenate([rank, last])))
 
 
 class SparseLU:
