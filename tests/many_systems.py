@@ -95,7 +95,7 @@ PATHS: dict[str, Callable[[int], object]] = {
     ),
     "motion, da.function": lambda k: da.motion(with_function(k), *START),
     "da.function": lambda k: da.simulate(with_function(k), *START, [0, 0.1]),
-    "ensemble, GPU": lambda k: _ensemble(k, device="gpu"),
+    "ensemble, GPU": lambda k: _ensemble(k, device="gpu", step=0.01),
     "diffrax": _by_diffrax,
     "flow": lambda k: da.flow(pendulum(k), [0, 0.1])(*START, {}),
 }

@@ -92,12 +92,12 @@ def test_run_with_other_numbers_is_not_checked() -> None:
         (("run", "bead", "--set", "mu"), "`--set` must look like a0=0.2; got `mu`."),
         (
             ("run", "bead", "--set", "mu=much"),
-            "`--set` must look like a0=0.2; got `mu=much`. column 1: unknown name",
+            "`--set` must look like a0=0.2; got `mu=much`. column 1: a number or an expression of numbers",
         ),
         (("run", "bead", "--q0", "x=1;y"), "`--q0` must look like x=1,y=0 or 1,0; got `x=1;y`."),
         (
             ("run", "bead", "--q0", "1,a"),
-            "`--q0` must look like x=1,y=0 or 1,0; got `1,a`. column 1: unknown name",
+            "`--q0` must look like x=1,y=0 or 1,0; got `1,a`. column 1: a number or an",
         ),
         (("run", "bead", "--q0", "1,2,3"), "`q0` must have one entry per coordinate"),
         (("run", "bead", "--times", "0:1:9**9**9"), "`--times` must look like 0:10:101 or 0,1,2"),
@@ -327,6 +327,55 @@ def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.
     assert result.exit_code == 0
     assert "At t = 10 s (" in result.output and "At t = 1 s (" in result.output
     assert result.output.count("waiting for changes") == 3
+
+
+def test_watch_needs_a_file_that_exists(tmp_path: Path) -> None:
+    result = RUNNER.invoke(app, ["run", str(tmp_path / "none.toml"), "--watch"])
+    assert "`--watch` must be used with a model file that exists; there is no" in str(result.exception)
+
+
+HOSTILE = {
+    "attribute": "m.__class__",
+    "call": "__import__('os').getcwd()",
+    "power": "9**9**9**9",
+    "deep": "(" * 3000 + "1" + ")" * 3000,
+    "signs": "-" * 5000 + "1",
+    "long": "1+" * 40000 + "1",
+    "digits": "1" * 100_000,
+    "nan": "nan",
+    "infinite": "-inf",
+    "too large": "1e999",
+    "look-alike": "\uff11",
+    "subscript": "[1,2][0]",
+    "control": "1\x01",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_arguments_are_parsed_and_not_evaluated(name: str, tmp_path: Path) -> None:
+    file, text = str(tmp_path / "swing.toml"), HOSTILE[name]
+    invoke("new", file)
+    for arguments in (
+        ("run", file, "--set", f"l={text}"),
+        ("run", file, "--q0", f"x={text},y=0"),
+        ("run", file, "--q0", text),
+        ("run", file, "--times", f"0:{text}:5"),
+        ("run", file, "--times", f"0:1:{text}"),
+        ("sweep", file, "--grid", f"g={text}"),
+        ("sweep", file, "--grid", f"g=1:{text}:2"),
+        ("sweep", file, "--scatter", f"g=normal({text},1)", "--members", "2"),
+    ):
+        result = RUNNER.invoke(app, list(arguments))
+        assert isinstance(result.exception, da.InputError), (arguments, result.output)
+        assert "must look like" in str(result.exception) and len(str(result.exception)) < 700
+
+
+def test_unknown_names_are_repeated_in_part(tmp_path: Path) -> None:
+    file = str(tmp_path / "swing.toml")
+    invoke("new", file)
+    result = RUNNER.invoke(app, ["run", file, "--set", f"{'l' * 100_000}=1"])
+    assert "must name only parameters of the model" in str(result.exception) and len(str(result.exception)) < 700
 
 
 def test_changes_of_a_file_are_seen(tmp_path: Path) -> None:

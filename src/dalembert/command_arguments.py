@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.errors import ExpressionError, InputError
 from dalembert.model.expression_parser import parse_number
 from dalembert.model.value_document import MOST_OUTPUT_TIMES
+from dalembert.names import shortened
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def assignment(text: str, option: str, example: str = "a0=0.2") -> tuple[str, fl
         return name.strip(), parse_number(value)
     except ValueError as error:
         reason = f" {error}" if isinstance(error, ExpressionError) else ""
-        raise InputError(f"`{option}` must look like {example}; got `{text}`.{reason}") from None
+        raise InputError(f"`{option}` must look like {example}; got `{shortened(text)}`.{reason}") from None
 
 
 def state_of(text: str, option: str) -> Any:
@@ -54,7 +55,7 @@ def state_of(text: str, option: str) -> Any:
     try:
         return [parse_number(part) for part in parts]
     except ExpressionError as error:
-        raise InputError(f"`{option}` must look like x=1,y=0 or 1,0; got `{text}`. {error}") from None
+        raise InputError(f"`{option}` must look like x=1,y=0 or 1,0; got `{shortened(text)}`. {error}") from None
 
 
 def times_of(text: str) -> Any:
@@ -62,7 +63,7 @@ def times_of(text: str) -> Any:
     try:
         return sequence_of(text)
     except ValueError:
-        raise InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{text}`.") from None
+        raise InputError(f"`--times` must look like 0:10:101 or 0,1,2; got `{shortened(text)}`.") from None
 
 
 def sequence_of(text: str) -> Any:
@@ -70,6 +71,7 @@ def sequence_of(text: str) -> Any:
     if ":" not in text:
         return np.array([parse_number(part) for part in text.split(",")])
     start, end, count = text.split(":")
-    if not 2 <= int(count) <= MOST_OUTPUT_TIMES:
+    points = parse_number(count)
+    if not points.is_integer() or not 2 <= points <= MOST_OUTPUT_TIMES:
         raise ValueError
-    return np.linspace(parse_number(start), parse_number(end), int(count))
+    return np.linspace(parse_number(start), parse_number(end), int(points))

@@ -53,6 +53,19 @@ def summary(heading: str, *parts: str) -> str:
     return f"<{heading}: {given}>" if given else f"<{heading}>"
 
 
+LONGEST_SHOWN = 120
+"""Most characters of a text that a message repeats."""
+
+
+def shortened(text: str) -> str:
+    """Return a text as messages show it: all of it, or its beginning.
+
+    >>> len(shortened("9" * 1000))
+    121
+    """
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
 MOST_QUOTED = 50
 """Most names that a message lists: large systems have many."""
 
@@ -65,7 +78,7 @@ def quoted(names: Iterable[str]) -> str:
     """
     every = list(names)
     more = f" and {len(every) - MOST_QUOTED} more" if len(every) > MOST_QUOTED else ""
-    return ", ".join(f"`{name}`" for name in every[:MOST_QUOTED]) + more
+    return ", ".join(f"`{shortened(name)}`" for name in every[:MOST_QUOTED]) + more
 
 
 def counted(number: int, noun: str) -> str:

@@ -20,6 +20,7 @@ from dalembert.ensembles.ensemble import simulate_ensemble
 from dalembert.errors import ExpressionError, InputError
 from dalembert.extras import require
 from dalembert.model.expression_parser import parse_number
+from dalembert.names import shortened
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,7 +92,7 @@ def design_of(case: Case, given: SweepArguments) -> xr.Dataset:
 def _assigned(text: str, option: str, example: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (equals and name.strip()):
-        raise InputError(f"`{option}` must look like {example}; got `{text}`.")
+        raise InputError(f"`{option}` must look like {example}; got `{shortened(text)}`.")
     return name.strip(), value
 
 
@@ -102,7 +103,7 @@ def _grid_axis(text: str) -> tuple[str, Any]:
     try:
         return name, np.atleast_1d(sequence_of(value))
     except ValueError:
-        raise InputError(f"`--grid` must look like {example}; got `{text}`.") from None
+        raise InputError(f"`--grid` must look like {example}; got `{shortened(text)}`.") from None
 
 
 def _distribution(text: str) -> tuple[str, Any]:
@@ -118,11 +119,13 @@ def _distribution(text: str) -> tuple[str, Any]:
         first, second = parse_number(found[2]), parse_number(found[3])
     except ValueError as error:
         reason = f" {error}" if isinstance(error, ExpressionError) else ""
-        raise InputError(f"`--scatter` must look like {example}; got `{text}`.{reason}") from None
+        raise InputError(f"`--scatter` must look like {example}; got `{shortened(text)}`.{reason}") from None
     if found[1] == "uniform":
         return name, (first, second)
     if not second > 0:
-        raise InputError(f"the second number of `normal` is its standard deviation and must be positive; got `{text}`.")
+        raise InputError(
+            f"the second number of `normal` is its standard deviation and must be positive; got `{shortened(text)}`."
+        )
     return name, stats.norm(first, second)
 
 

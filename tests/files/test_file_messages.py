@@ -107,6 +107,23 @@ def test_mistakes_in_systems(old, new, place, message):
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("qd0 = [0, 0]", 'qd0 = { x = 0, y = "a" }', "such as `pi/4` was expected; got the name `a`. Write its value."),
+        ("qd0 = [0, 0]", 'qd0 = [0, "2 m"]', "got `m`. Write a number without its unit, and a product with `*`."),
+        ('"x", "y"]', 'x, "y"]', "must be TOML: Invalid value. Texts and expressions are written between quotes."),
+        ("format = 1", "format = 1\nformat = 1", "a table of an array has one bracket: write `[[bodies]]`."),
+        ("format = 1", 'format = 1\nunits = { xx = "m" }', "unknown key `xx`. Did you mean `x`?"),
+        ("format = 1", 'format = 1\nunits = { "force z" = "N" }', "unknown key `force z`. Did you mean `force"),
+        ('constraints = ["x^2 + y^2 = 1"]', "constraints = { a = 1 }", "an array; write `[[constraints]]` above each"),
+    ],
+)
+def test_mistakes_tell_what_to_write(old, new, message):
+    assert old in GOOD
+    assert message in str(refused(GOOD.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
     ("law", "message"),
     [
         ('{ type = "Coulom", mu = 1 }', "Did you mean `Coulomb`?"),

@@ -65,6 +65,8 @@ def run(
         return
     if not is_file(name):
         raise dalembert.InputError(f"`--watch` must be used with a model file; `{name}` is a case of the gallery.")
+    if not Path(name).is_file():
+        raise dalembert.InputError(f"`--watch` must be used with a model file that exists; there is no `{name}`.")
     for _ in changes(Path(name)):
         with suppress(typer.Exit), messages():
             _run(name, given)

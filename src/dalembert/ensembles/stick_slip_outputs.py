@@ -58,20 +58,21 @@ class OutputPhases:
                 found.setdefault(name, np.full((len(y), *values.shape[1:]), np.nan))[own] = values
         count = self.known.shape[1]
         for k, run in self.runs.items():
-            self._put_run(found, run, k * count, count, t)
+            put_run(found, run, slice(k * count, (k + 1) * count), t)
         return found
 
-    def _put_run(self, found: dict[str, Floats], run: Trajectory, first: int, count: int, t: Floats) -> None:
-        """Store the forces of a member that was simulated by itself, as far as it was."""
-        times = t[first : first + count]
-        reached = times <= run.t[-1]
-        places = np.searchsorted(run.t, times[reached])
-        for name in FORCE_OUTPUTS:
-            values = getattr(run, name)
-            if values is not None:
-                values = np.asarray(values)
-                whole = found.setdefault(name, np.full((len(t), *values.shape[1:]), np.nan))
-                whole[first : first + count][reached] = values[places]
+
+def put_run(found: dict[str, Floats], run: Trajectory, own: slice, t: Floats) -> None:
+    """Store the forces of a member that was simulated by itself, as far as it was."""
+    times = t[own]
+    reached = times <= run.t[-1]
+    places = np.searchsorted(run.t, times[reached])
+    for name in FORCE_OUTPUTS:
+        values = getattr(run, name)
+        if values is not None:
+            values = np.asarray(values)
+            whole = found.setdefault(name, np.full((len(t), *values.shape[1:]), np.nan))
+            whole[own][reached] = values[places]
 
 
 def forces_of(mode: ModeOfMany, part: MemberPhases) -> dict[str, Floats]:

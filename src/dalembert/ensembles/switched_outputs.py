@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.array_types import Floats
-from dalembert.ensembles.stick_slip_outputs import FORCE_OUTPUTS, forces_of
+from dalembert.ensembles.stick_slip_outputs import forces_of, put_run
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, groups
 from dalembert.ensembles.switching_members import SwitchingMembers, SwitchingModel
 from dalembert.integration.trajectory import Trajectory
@@ -85,7 +85,7 @@ class SwitchedPhases:
                 found.setdefault(name, np.full((len(y), *own_values.shape[1:]), np.nan))[own] = own_values
         count = self.known.shape[1]
         for k, run in self.runs.items():
-            self._put_run(found, run, slice(k * count, (k + 1) * count), t)
+            put_run(found, run, slice(k * count, (k + 1) * count), t)
         return found
 
     def _spread(self, values: dict[str, Floats], rows: list[int], y: Floats, t: Floats, p: Floats) -> dict[str, Floats]:
@@ -100,15 +100,3 @@ class SwitchedPhases:
         if "violation" in values and len(opened):
             values["violation"][:, opened] = np.minimum(self.model.terms.values(expressions, y, t, p), 0.0)
         return values
-
-    def _put_run(self, found: dict[str, Floats], run: Trajectory, own: slice, t: Floats) -> None:
-        """Store the forces of a member that was simulated by itself, as far as it was."""
-        times = t[own]
-        reached = times <= run.t[-1]
-        places = np.searchsorted(run.t, times[reached])
-        for name in FORCE_OUTPUTS:
-            values = getattr(run, name)
-            if values is not None:
-                values = np.asarray(values)
-                whole = found.setdefault(name, np.full((len(t), *values.shape[1:]), np.nan))
-                whole[own][reached] = values[places]

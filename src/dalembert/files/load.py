@@ -16,6 +16,7 @@ from dalembert.files.model_check import read_check
 from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
+from dalembert.model.control_form import distinct_actuators
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
 from dalembert.model.document_texts import require_printable
 from dalembert.model.system import System
@@ -45,8 +46,13 @@ COMMON_KEYS = (
 _LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){20}""")
 """A key of more than twenty parts: ``tomllib`` takes a time that grows with the square of their number."""
 
-_NOT_CLOSED = r"Illegal character '\n'"
-"""The message of ``tomllib`` for a line that ends within a string."""
+_HINTS = {
+    r"Illegal character '\n'": "A text is not closed before the end of its line.",
+    "Invalid value": "Texts and expressions are written between quotes.",
+    "Expected newline or end of document after a statement": "Texts and expressions are written between quotes.",
+    "Cannot overwrite a value": "A key is given twice, or a table of an array has one bracket: write `[[bodies]]`.",
+}
+"""What to do after messages of ``tomllib``."""
 
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
@@ -108,7 +114,7 @@ def _document(text: str, path: str) -> dict[str, Any]:
         line, column = (
             (int(found["line"]), int(found["column"])) if found and found["line"] else line_and_column(text, len(text))
         )
-        hint = " A text is not closed before the end of its line." if problem == _NOT_CLOSED else ""
+        hint = f" {_HINTS[problem]}" if problem in _HINTS else ""
         raise FileError(f"the file must be TOML: {problem}.{hint}", path, line, column) from None
     except RecursionError:
         raise FileError("the file must not hold arrays or tables nested that deep.", path, 1, 1) from None
@@ -144,7 +150,7 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
         system=system,
         mechanism=mechanism,
         parameters=values,
-        units=units | _units(table.get("units")),
+        units=units | _units(table.get("units"), system, mechanism),
         checks=tuple(read_check(one, scope, system) for one in table["checks"].list()) if "checks" in table else (),
         **texts,
         **run,
@@ -163,8 +169,16 @@ def _require_used(table: Mapping[str, DocumentEntry], used: set[str]) -> None:
             raise entry.error(f"parameter `{name}` must occur in the model; it occurs nowhere. Leave it out.")
 
 
-def _units(entry: DocumentEntry | None) -> dict[str, str]:
-    return {} if entry is None else {name: own.text() for name, own in entry.table().items()}
+def _units(entry: DocumentEntry | None, system: System, mechanism: Any) -> dict[str, str]:
+    """Return units by name, which must be one of the model."""
+    if entry is None:
+        return {}
+    coordinates = system.coordinate_names
+    known = ["t", "energy", "power", *coordinates, *(f"force {name}" for name in coordinates), *system.parameter_names]
+    known += [*system.constraint_names, *(servo.name for servo in system.servos)]
+    known += [actuator.name for actuator in distinct_actuators(system.servos)]
+    known += [] if mechanism is None else [part.name for part in (*mechanism.joints, *mechanism.actuators)]
+    return {name: own.text() for name, own in entry.table(known).items()}
 
 
 def _run(entry: DocumentEntry | None, scope: Scope, system: System, values: Mapping[str, float]) -> dict[str, Any]:

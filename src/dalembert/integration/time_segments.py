@@ -6,9 +6,6 @@ miss a short pulse; a jump at the end of a step is missed in any case, since the
 functions are therefore sampled over the whole span, and the span is divided into segments: integration ends at each
 jump, and takes short steps where a function begins to change after having been constant. For an implicit method, steps
 are also no longer than the functions take to change.
-
-Exactly at a jump, a function may have a value that it has on neither side, as ``Heaviside(0)`` = 1/2. No motion has the
-state that belongs to it, so that such times are replaced by ones just before or after them.
 """
 
 from __future__ import annotations
@@ -21,51 +18,25 @@ import numpy as np
 from dalembert.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.function_scales import step_bounds
+from dalembert.integration.jump_location import (
+    MOST_EVENTS,
+    located_jumps,
+    merged_jumps,
+    onsets_of,
+    settled,
+    without_jumps,
+)
 from dalembert.integration.start_states import terms_at, violated_rows
 from dalembert.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
 """Intervals between samples: a pulse shorter than two of them may be missed, and needs ``max_step``."""
 
-JUMP = 1e-4
-"""Least change between neighbouring samples, relative to the range of the function, that may be a jump."""
-
-STEEP = 8.0
-"""Least ratio of such a change to the smaller one of its neighbours."""
-
-KEPT = 1e-2
-"""The fraction of the change that must remain between two adjacent floating-point numbers for it to be a jump."""
-
-LEAST_TIME = 1e-290
-"""The first time after a jump at zero: JAX flushes smaller numbers to zero."""
-
-JUMP_WIDTHS = (1, 4, 16, 64, 256)
-"""Distances from a jump, in units in the last place of time, at which the values of its two sides are looked for:
-rounding in the argument of a function may hold its value at the jump for several numbers."""
-
-ISOLATED = 1e-6
-"""Change over such a distance, relative to the values, that a continuous function does not show."""
-
-LEAST_CHANGE = 1e-270
-"""Change that is not one of a jump: that of a continuous function, which is zero at time zero, over ``LEAST_TIME``."""
-
 FLOW_JUMP = 4
 """Length of the step of a flow across a jump, in units in the last place of time."""
 
-STRAIGHT = 1e-8
-"""Largest second difference, relative to the range, of a function that is constant or linear in time."""
-
-STRAIGHT_FRACTION = 1e-4
-"""Largest second difference of such a function relative to that of the whole function, if this is less."""
-
-STRAIGHT_CELLS = 8
-"""Intervals for which a function must have been constant or linear for its onset to be an event."""
-
 ONSET_CELLS, ONSET_STEP = 64, 4
 """Intervals after an onset in which the step is bounded, and that bound, in intervals."""
-
-MOST_EVENTS = 1000
-"""Events beyond which the functions change everywhere, so that the error estimate sees them without help."""
 
 
 class TimeSegment(NamedTuple):
@@ -170,7 +141,7 @@ def settled_times(dynamics: Dynamics, p: Any, t: Any) -> Floats:
     functions = dynamics.time_functions
     if functions is None:
         return t
-    return _settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))
+    return settled(lambda at: functions(at, p), np.ravel(t), -1).reshape(np.shape(t))
 
 
 def settled_run(
@@ -188,25 +159,11 @@ def settled_run(
     assert native is not None
     functions = native.time_functions
     assert functions is not None
-    later[:1] = _settled(lambda at: functions(at, p), times[:1], 1)
+    later[:1] = settled(lambda at: functions(at, p), times[:1], 1)
     terms = terms_at(dynamics, np.asarray(q0), np.asarray(qd0), later[0], p)
     off = violated_rows(terms, np.asarray(q0), np.asarray(qd0))
     holds = np.array([equations is None or name in equations for name in dynamics.constraints], bool)
     return found if any(rows[holds].any() for rows in off.values()) else later
-
-
-def _settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Floats:
-    """Return times (k,), moved to a side (−1 or 1) where a function has a value that differs from those beside it."""
-    unit = np.maximum(np.spacing(np.abs(t)), LEAST_TIME)
-    here, found = np.nan_to_num(functions(t)), t.astype(float)
-    for distance in JUMP_WIDTHS:
-        given = [functions(t + sign * distance * unit) for sign in (-1, 1)]
-        defined = np.isfinite(given).all(axis=0)  # where a function ends, there is no other side
-        sides = [np.nan_to_num(value) for value in given]
-        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides))) + LEAST_CHANGE
-        isolated = (defined & np.all([np.abs(value - here) > least for value in sides], axis=0)).any(axis=1)
-        found = np.where(isolated & (found == t), t + side * distance * unit, found)
-    return found
 
 
 def with_stops(found: list[TimeSegment], stops: Sequence[float]) -> list[TimeSegment]:
@@ -230,8 +187,8 @@ def segments(
     """Return the segments of a span for functions of time with values (k, f) at times (k,), and for known events.
 
     The last functions, ``decisions`` of them, are zero or one: they decide between branches of the others.
-    A known event is a pair as ``_jumps`` returns them, or twice a time at which only a derivative changes. The steps of
-    an implicit method are bounded wherever the functions change.
+    A known event is a pair as ``located_jumps`` returns them, or twice a time at which only a derivative changes. The
+    steps of an implicit method are bounded wherever the functions change.
     """
     if functions is None:
         return _divide(t0, t1, [*known], [])
@@ -245,93 +202,21 @@ def segments(
     def in_ranges(at: Floats) -> Floats:
         return functions(at)[:, changing] / spread[changing]
 
-    jumps, cell = _jumps(in_ranges, t, scaled, decisions), (t1 - t0) / CELLS
+    jumps, cell = located_jumps(in_ranges, t, scaled, decisions), (t1 - t0) / CELLS
     known_at, near = np.array([jump for jump, _ in jumps]), 3 * cell  # a jump is an event already, no onset as well
-    onsets = [at for at in _onsets(t, scaled) if not (np.abs(known_at - at) <= near).any()]
+    onsets = [at for at in onsets_of(t, scaled) if not (np.abs(known_at - at) <= near).any()]
     bounded = [TimeSegment(at, min(at + ONSET_CELLS * cell, t1), ONSET_STEP * cell) for at in onsets]
     if is_implicit and changing.any():
-        bounds = step_bounds(_without_jumps(in_ranges, t, scaled, jumps))
+        bounds = step_bounds(without_jumps(in_ranges, t, scaled, jumps))
         bounded += [TimeSegment(float(t[first]), float(t[last]), most * cell) for first, last, most in bounds]
     return _divide(t0, t1, [*known, *jumps], bounded)
-
-
-def _without_jumps(
-    functions: Callable[[Floats], Floats], t: Floats, values: Floats, jumps: list[tuple[float, float]]
-) -> Floats:
-    """Return the values at samples, less all jumps before them."""
-    if not jumps:
-        return values
-    before, after = np.array(jumps).T
-    change = np.nan_to_num(functions(after)) - np.nan_to_num(functions(before))
-    total = np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(change, axis=0)])
-    return values - total[np.searchsorted(after, t, side="right")]
-
-
-def _jumps(
-    functions: Callable[[Floats], Floats], t: Floats, values: Floats, decisions: int
-) -> list[tuple[float, float]]:
-    """Return pairs of neighbouring times between which a function jumps, in order.
-
-    They are adjacent floating-point numbers or, if the function has a value of neither side in between, enclose it.
-    """
-    change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
-    beside = np.minimum(change[:-2], change[2:])
-    steep = change[1:-1] > np.maximum(JUMP, STEEP * beside)
-    values_only = steep[:, : values.shape[1] - decisions]
-    if values_only.sum() > MOST_EVENTS:  # functions that oscillate from sample to sample seem to jump everywhere
-        values_only[:] = False
-    cells, columns = np.nonzero(steep)
-    if not len(cells):
-        return []
-    each = np.arange(len(cells))
-    left, right = t[cells], t[cells + 1]
-    low, high = values[cells, columns], values[cells + 1, columns]
-    # bisection of all intervals at once, always towards the larger change
-    while True:
-        middle = left + (right - left) / 2
-        inside = (middle > left) & (middle < right)
-        if not inside.any():
-            break
-        found = np.nan_to_num(functions(middle))[each, columns]
-        later = np.abs(high - found) > np.abs(found - low)
-        left, low = np.where(inside & later, middle, left), np.where(inside & later, found, low)
-        right, high = np.where(inside & ~later, middle, right), np.where(inside & ~later, found, high)
-    right = np.where((left == 0) & (right < LEAST_TIME), LEAST_TIME, right)
-    sudden = np.abs(high - low) > KEPT * change[cells + 1, columns]
-    before, after = _settled(functions, left[sudden], -1), _settled(functions, right[sudden], 1)
-    return sorted({(float(a), float(b)) for a, b in zip(before, after, strict=True)})
-
-
-def _onsets(t: Floats, values: Floats) -> list[float]:
-    """Return the times at which a function begins to change after having been constant or linear."""
-    second = np.abs(np.diff(values, n=2, axis=0))
-    # samples of a slowly varying function bend little everywhere: its inflections are not straight intervals
-    rounding = 16 * np.spacing(np.abs(values).max(axis=0))
-    curved = second > np.minimum(STRAIGHT, STRAIGHT_FRACTION * second.max(axis=0)) + rounding
-    times: set[float] = set()
-    for column in curved.T:
-        places = np.flatnonzero(column)
-        gaps = np.diff(places, prepend=-1)
-        times |= {float(t[k]) for k in places[gaps > STRAIGHT_CELLS]}
-    return sorted(times) if len(times) <= MOST_EVENTS else []
-
-
-def _merged(jumps: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return pairs of times without overlap: rounding may locate one jump of several functions at several pairs."""
-    found: list[tuple[float, float]] = []
-    for before, after in sorted(jumps):
-        if found and before < found[-1][1]:
-            found[-1] = found[-1][0], max(after, found[-1][1])
-        else:
-            found.append((before, after))
-    return found
 
 
 def _divide(
     t0: float, t1: float, jumps: list[tuple[float, float]], bounded: Sequence[TimeSegment]
 ) -> list[TimeSegment]:
     """Divide a span at jumps and at the ends of segments with bounded steps, which may overlap."""
-    ends = {t0: t0} | {x: x for part in bounded for x in part[:2]} | {a: b for a, b in _merged(jumps) if b <= t1}
+    ends = {t0: t0} | {x: x for part in bounded for x in part[:2]} | {a: b for a, b in merged_jumps(jumps) if b <= t1}
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)
     found: list[TimeSegment] = []

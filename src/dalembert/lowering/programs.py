@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from dalembert.equation import scalar_arithmetic as sl
@@ -21,9 +22,13 @@ from dalembert.lowering.time_decisions import time_decisions
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.derivatives import along
-from dalembert.native.elimination import sparse_order
-from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape
+from dalembert.native.elimination import Elimination, sparse_order
+from dalembert.native.partitioned_elimination import PartitionedElimination
+from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape, operations
 from dalembert.piecewise_polynomial import PiecewisePolynomial
+
+CLEARLY_FEWER = 0.8
+"""Share of the operations below which another elimination is used: near one the compiled programs take equal time."""
 
 
 class Programs:
@@ -48,10 +53,29 @@ class Programs:
         self.n, self.m = len(source.form.applied_force), len(source.form.constraint_rhs)
         # low levels first, so that a correction at one level uses a leading part of the elimination
         self.rows = tuple(sorted(rows, key=lambda k: (LEVELS.index(source.levels[k]), k)))
-        classes = [LEVELS.index(source.levels[k]) for k in self.rows]
+        levels = [LEVELS.index(source.levels[k]) for k in self.rows]
+        self.classes = [level - levels[0] for level in levels]
         masses = [{i for i, e in enumerate(row) if e != 0} for row in source.form.mass_matrix]
         touched = [{i for i, e in enumerate(source.form.constraint_matrix[k]) if e != 0} for k in self.rows]
-        self.order = sparse_order(masses, touched, classes)
+        self.order = sparse_order(masses, touched, self.classes)
+
+    @cached_property
+    def is_partitioned(self) -> bool:
+        """Whether elimination in independent coordinates takes clearly fewer operations than that of all unknowns."""
+        if self.refined or self.tolerant or not self.rows:
+            return False
+        recorded = RecordedTerms(self)
+        partitioned = recorded.partitioned_elimination
+        if not partitioned.partition.rows:
+            return False
+        f = [recorded.read(e) for e in self.source.form.applied_force]
+        e = [recorded.target(k) for k in self.rows]
+
+        def cost(elimination: Elimination | PartitionedElimination) -> int:
+            pairs = [x for pair in elimination.margins() for x in pair]
+            return operations(Program(recorded.tape, [*elimination.solve(f, e).acceleration, *pairs]))
+
+        return cost(partitioned) < CLEARLY_FEWER * cost(recorded.sparse_elimination)
 
     @classmethod
     def of_all_rows(cls, source: Source) -> Programs:

@@ -15,8 +15,11 @@ from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_feedback import RecordedFeedback, RecordedHeld
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.source import Laws
+from dalembert.native.coordinate_partitioning import partition
 from dalembert.native.elimination import Elimination, Solution, eliminate
+from dalembert.native.partitioned_elimination import PartitionedElimination
 from dalembert.native.tape import Tape
+from dalembert.native.tape_polynomials import TapePolynomials
 
 if TYPE_CHECKING:
     from dalembert.lowering.programs import Programs
@@ -93,9 +96,19 @@ class RecordedTerms:
         return [[self.read(e) for e in row] for row in self.source.form.mass_matrix]
 
     @cached_property
-    def elimination(self) -> Elimination:
+    def elimination(self) -> Elimination | PartitionedElimination:
+        return self.partitioned_elimination if self.programs.is_partitioned else self.sparse_elimination
+
+    @cached_property
+    def sparse_elimination(self) -> Elimination:
         rows = [self.row(k) for k in self.programs.rows]
         return eliminate(self.mass_matrix, rows, self.programs.order, self.tape if self.programs.tolerant else None)
+
+    @cached_property
+    def partitioned_elimination(self) -> PartitionedElimination:
+        M, A, classes = self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.classes
+        found = partition(TapePolynomials(self.tape), M, A, classes.count(0))
+        return PartitionedElimination(M, A, found, classes)
 
     def solve(self, f: sl.Vector, e: sl.Vector) -> Solution:
         """Return the motion under a force f with right side e of the rows in use.

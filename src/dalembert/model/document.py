@@ -76,7 +76,8 @@ class DocumentEntry:
 
     def list(self) -> list[DocumentEntry]:
         if not isinstance(self.value, list):
-            raise self.expected("an array")
+            tables = isinstance(self.value, Mapping) and f"; write `[[{self.path[-1]!s}]]` above each table"
+            raise self.expected(f"an array{tables or ''}")
         return [DocumentEntry(value, (*self.path, k)) for k, value in enumerate(self.value)]  # pyright: ignore
 
     def one_or_more(self) -> list[DocumentEntry]:

@@ -24,6 +24,7 @@ from dalembert.model import expression_operands as operands
 from dalembert.model import graph
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
+from dalembert.model.expression_work import MOST_WORK, TOO_MUCH, work_of_operators
 from dalembert.model.signal import signal_data
 
 MOST_NESTED = 100
@@ -40,7 +41,9 @@ class Parser:
     def __init__(self, text: str, names: Mapping[str, Any]):
         self.text, self.names = text, names
         self.tokens, self.place, self.depth = tokens_of(text), 0, 0
-        self.functions: dict[Any, int] = {}  # weights of different ones so far
+        self.functions: set[Any] = set()  # different ones so far
+        self.work = 0
+        self.spend(work_of_operators(self.tokens), self.token)
 
     @property
     def token(self) -> Token:
@@ -49,12 +52,20 @@ class Parser:
     def error(self, problem: str, token: Token) -> ExpressionError:
         return ExpressionError(problem, self.text, token.offset)
 
+    def spend(self, work: int, token: Token) -> None:
+        """Count the work of what is about to be made, and raise an error if it is too much in all."""
+        self.work += work
+        if self.work > MOST_WORK:
+            raise self.error(f"{TOO_MUCH}. Divide it by definitions.", token)
+
     def take(self, kind: str | None = None) -> Token:
         """Return the current token, which must be of a kind if one is given, and move on."""
         token = self.token
         if kind is not None and token.kind != kind:
             expected = "end of the expression" if kind == "end" else f"`{kind}`"
             hint = " Write a product with `*`." if token.kind in ("name", "number", "quoted", "(") else ""
+            if token.kind == "name" and token.text not in self.names and token.text not in operands.CONSTANTS:
+                hint = " Write a number without its unit, and a product with `*`."
             raise self.error(f"an operator or the {expected} was expected; got {operands.shown(token)}.{hint}", token)
         self.place += 1
         return token

@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 import sympy as sp
 
 from dalembert.model.expression_functions import FUNCTIONS
+from dalembert.model.expression_work import MOST_CONDITIONS
 from dalembert.model.laws import MOST_EVALUATED
 
 MOST_NODES_READ = 40_000
 """Largest number of parts of an expression, copies included; a fifth of it suffices for the gallery."""
-
-MOST_FUNCTIONS = 500
-"""Largest number of different functions, such as sin(x) and sin(2*x), in one text, by their weights."""
 
 MOST_FACTORS = 25
 """Largest number of different factors of a product: its second derivatives grow with the cube of their number."""
@@ -38,11 +36,6 @@ HIGHEST_TOWER = 3
 
 LARGEST_FACTORIAL = 170.0
 """Largest argument of a gamma function that is a number."""
-
-
-def function_weight(name: str | None) -> int:
-    """Return the weight of a function: SymPy takes longer to make one that has a kink."""
-    return 5 if name in ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside") else 1
 
 
 class OperationError(Exception):
@@ -85,11 +78,16 @@ def product_part(parts: Sequence[Parsed]) -> Parsed:
         raise OperationError("a constant must be zero or above 1e-308; this product is smaller.")
     factors = [factor for part in parts for factor in part.expression.as_coeff_Mul()]
     number, *others = _numbers_joined(factors, sp.Mul)
-    rest = sp.Mul(*others)
-    if len(sp.Mul.make_args(rest)) > MOST_FACTORS:
+    # counted before SymPy combines them, which takes long for thousands of roots
+    if len({base for one in others for base in _bases(one)}) > MOST_FACTORS:
         raise OperationError(f"a product must have at most {MOST_FACTORS} different factors.")
+    rest = sp.Mul(*others)
     split = rest.is_Add and number.is_Number and number not in (0, 1)
     return _part(sp.Mul(number, rest, evaluate=False) if split else sp.Mul(number, rest), parts, value)
+
+
+def _bases(expression: Any) -> list[Any]:
+    return [factor.as_base_exp()[0] for factor in sp.Mul.make_args(expression)]
 
 
 def negative_part(part: Parsed) -> Parsed:
@@ -154,6 +152,8 @@ def comparison_part(make: Any, left: Parsed, right: Parsed) -> Parsed:
 
 def logical_part(make: Any, parts: Sequence[Parsed]) -> Parsed:
     """Return conditions joined by And or Or, or one negated by Not."""
+    if len(parts) > MOST_CONDITIONS:
+        raise OperationError(f"at most {MOST_CONDITIONS} conditions may be joined; got {len(parts)}.")
     small = sum(part.size for part in parts) <= MOST_EVALUATED
     return _part(make(*(part.expression for part in parts), evaluate=small), parts, None)
 

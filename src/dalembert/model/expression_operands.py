@@ -15,6 +15,7 @@ from dalembert.model import expression_nodes as nodes
 from dalembert.model.expression_functions import ALIASES, FUNCTIONS, SYNTAX_FUNCTIONS
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_tokens import Token
+from dalembert.model.expression_work import DERIVATIVE, work_of_function
 from dalembert.model.signal import Signal, signal_data
 from dalembert.model.symbols import ideal_force, multiplier, reaction, t
 
@@ -73,6 +74,12 @@ def _known(parser: Parser, token: Token) -> Any:
         return parser.names[token.text]
     if len(token.text) > LONGEST_NAME:
         raise parser.error(f"a name must have at most {LONGEST_NAME} characters; got {len(token.text)}.", token)
+    if not parser.names:
+        raise parser.error(
+            f"a number or an expression of numbers such as `pi/4` was expected; got the name `{token.text}`. Write its "
+            "value.",
+            token,
+        )
     known = [*parser.names, *CONSTANTS]
     raise parser.error(f"unknown name `{token.text}`.{_nearest(token.text, known, 'The known names are')}", token)
 
@@ -92,7 +99,7 @@ def call(parser: Parser, token: Token) -> Parsed:
     elif name == "piecewise":
         part = parser.made(token, nodes.piecewise_part, _pieces(parser))
     elif name == "d":
-        part = parser.made(token, nodes.derivative_part, parser.number(), t)
+        part = _derivative(parser, token)
     else:
         part = _function(parser, token, name)
     parser.take(")")
@@ -101,16 +108,18 @@ def call(parser: Parser, token: Token) -> Parsed:
 
 def _function(parser: Parser, token: Token, name: str) -> Parsed:
     """Return a function by its name; repeated ones are in SymPy's cache and count once."""
-    part = parser.made(token, nodes.function_part, name, _arguments(parser, token, name))
-    if name != "sqrt":  # a power
-        parser.functions[part.expression] = nodes.function_weight(name)
-    if sum(parser.functions.values()) > nodes.MOST_FUNCTIONS:
-        raise parser.error(
-            f"an expression must have at most {nodes.MOST_FUNCTIONS} different functions, of which one with a kink or "
-            "a jump counts as five. Divide it by definitions.",
-            token,
-        )
-    return part
+    arguments = _arguments(parser, token, name)
+    key = (name, *(part.expression for part in arguments))
+    if name != "sqrt" and key not in parser.functions:  # a root is a power
+        parser.functions.add(key)
+        parser.spend(work_of_function(name, len(arguments)), token)
+    return parser.made(token, nodes.function_part, name, arguments)
+
+
+def _derivative(parser: Parser, token: Token) -> Parsed:
+    part = parser.number()
+    parser.spend(DERIVATIVE * part.size, token)
+    return parser.made(token, nodes.derivative_part, part, t)
 
 
 def _arguments(parser: Parser, token: Token, name: str) -> list[Parsed]:

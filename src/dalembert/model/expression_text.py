@@ -14,9 +14,9 @@ from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
 from dalembert.model.expression_grammar import MOST_NESTED
-from dalembert.model.expression_nodes import MOST_FUNCTIONS, function_weight
 from dalembert.model.expression_operands import CONSTANTS
-from dalembert.model.expression_tokens import MOST_CHARACTERS
+from dalembert.model.expression_tokens import MOST_CHARACTERS, tokens_of
+from dalembert.model.expression_work import MOST_WORK, TOO_MUCH, work_of_function, work_of_operators
 from dalembert.model.python_functions import AppliedPythonFunction
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import ConstraintSymbol, ideal_force, t
@@ -25,6 +25,8 @@ from dalembert.model.symbols import ConstraintSymbol, ideal_force, t
 _OR, _AND, _NOT, _COMPARISON, _SUM, _PRODUCT, _POWER, _ATOM = range(8)
 
 _SIGNS: dict[Any, str] = {sp.Lt: "<", sp.Le: "<=", sp.Gt: ">", sp.Ge: ">=", sp.Eq: "=", sp.Ne: "!="}
+
+_SMALLER = "Introduce further coordinates or parameters."
 
 Written = tuple[str, int]
 """A text, and how strongly its outermost operator binds."""
@@ -44,16 +46,18 @@ def expression_text(expression: Any) -> str:
     """
     expression = sp.sympify(expression, strict=True)
     text = with_deep_stack(lambda: _written(expression)[0], "an expression")
-    made = graph.atoms(expression, Application) - graph.atoms(expression, AppliedUndef)
-    functions = sum(function_weight(NAME_OF_FUNCTION.get(e.func)) for e in made)
-    if len(text) > MOST_CHARACTERS or _depth(text) > MOST_NESTED or functions > MOST_FUNCTIONS:
+    if len(text) > MOST_CHARACTERS or _depth(text) > MOST_NESTED:
         raise ModelError(
             [
-                f"an expression in a file must have at most {MOST_CHARACTERS} characters, {MOST_NESTED} brackets "
-                f"inside one another and {MOST_FUNCTIONS} different functions; got {len(text)}, {_depth(text)} and "
-                f"{functions}. Introduce further coordinates or parameters."
+                f"an expression in a file must have at most {MOST_CHARACTERS} characters and {MOST_NESTED} brackets "
+                f"inside one another; got {len(text)} and {_depth(text)}. {_SMALLER}"
             ]
         )
+    made = graph.atoms(expression, Application) - graph.atoms(expression, AppliedUndef)
+    work = sum(work_of_function(NAME_OF_FUNCTION.get(e.func), len(e.args)) for e in made)
+    work += work_of_operators(tokens_of(text))
+    if work > MOST_WORK:
+        raise ModelError([f"{TOO_MUCH}; got {work}. {_SMALLER}"])
     return text
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.array_types import not_numbers
 from dalembert.names import name_of as name_of
 from dalembert.names import quoted as quoted
+from dalembert.names import shortened
 
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:
@@ -101,5 +102,5 @@ def unknown_names(names: Sequence[str], given: Iterable[str], argument: str, nou
 
             nearest = difflib.get_close_matches(name, names, n=1)
             hint = f" Did you mean `{nearest[0]}`?" if nearest else f" The model has: {quoted(names) or 'none'}."
-            problems.append(f"`{argument}` must name only {noun}s of the model; `{name}` is unknown.{hint}")
+            problems.append(f"`{argument}` must name only {noun}s of the model; `{shortened(name)}` is unknown.{hint}")
     return problems

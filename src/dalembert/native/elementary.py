@@ -38,11 +38,14 @@ QUARTER = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
 PER_QUARTER = 0.6366197723675814
 """2/π."""
 
+WITHOUT_FRACTIONS = 1.5 * 2.0**52
+"""Numbers of this size, also after the addition of one below 2⁵¹, are integers."""
+
 LARGEST_ANGLE = 3e9
 """Angles beyond are not reduced, since the number of quarter turns would not fit in 32 bits. The result is NaN, and the
 member is handed over to the general integrator."""
 
-INT = ir.IntType(32)
+INT, LONG = ir.IntType(32), ir.IntType(64)
 
 
 def sine_and_cosine(builder: Any, x: Any) -> tuple[Any, Any]:
@@ -107,8 +110,10 @@ def _reduced(b: Any, f: _Arithmetic, x: Any) -> tuple[Any, Any, Any]:
     """Return the number of quarter turns in x, and the rest of x as a sum of two numbers, at most π/4."""
     module = b.module
     known = b.fcmp_ordered("<", call(b, "llvm.fabs", [x]), f(LARGEST_ANGLE))
-    k = call(b, "llvm.rint", [b.fmul(x, f(PER_QUARTER))])
-    minus = b.fsub(f(-0.0), k)
+    # the sum has no bits for fractions, so that its last bits are the integer: conversions take longer
+    shifted = f.fma(x, f(PER_QUARTER), f(WITHOUT_FRACTIONS))
+    turns = b.trunc(b.bitcast(shifted, lanes_of(module, LONG)), lanes_of(module, INT))
+    minus = b.fsub(f(WITHOUT_FRACTIONS), shifted)
     first, second, third = map(f, QUARTER)
     # exact: x and k π/2 are multiples of 2⁻⁵² (for |x| ≥ 1; else k is 0 or ±1), and their difference is below one
     near = f.fma(minus, first, x)
@@ -116,10 +121,7 @@ def _reduced(b: Any, f: _Arithmetic, x: Any) -> tuple[Any, Any, Any]:
     error = f.fma(minus, second, b.fsub(f(-0.0), product))
     y = b.fadd(near, product)
     rest = b.fadd(b.fadd(b.fsub(near, y), product), f.fma(minus, third, error))
-    y = b.select(known, y, f(float("nan")))
-    # the conversion of a number that does not fit is undefined
-    turns = b.fptosi(b.select(known, k, f(0.0)), lanes_of(module, INT))
-    return turns, y, rest
+    return turns, b.select(known, y, f(float("nan"))), rest
 
 
 def quotient(builder: Any, a: Any, b: Any) -> Any:

@@ -11,7 +11,7 @@ negative ones, and no pivot can vanish unless M is singular or the rows are depe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.native.tape import Tape
+from dalembert.native.tape import Tape, Value
 from dalembert.tolerances import CLEARLY_INDEPENDENT, DEPENDENT_PIVOT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
@@ -86,7 +86,7 @@ class Elimination:
         for j in range(steps):
             for i, entry in self.columns[j].items():
                 if i < steps:
-                    x[i] = sl.sub(x[i], sl.mul(entry, x[j]))
+                    x[i] = _subtract(x[i], sl.mul(entry, x[j]))
         # forward substitution is done: divide by D, then substitute backwards with Lᵀ
         for j in reversed(range(steps)):
             x[j] = sl.mul(x[j], self.reciprocals[j])
@@ -100,11 +100,16 @@ class Elimination:
 
     def margins(self) -> list[tuple[Any, Any]]:
         """Return pairs of which the first must be the larger one for the elimination to be well conditioned."""
-        signed = [
-            (pivot if u < self.n else sl.sub(0, pivot), least)
-            for u, pivot, least in zip(self.order, self.pivots, self.smallest, strict=True)
-        ]
-        return [pair for pair in signed if not (all(isinstance(x, (int, float)) for x in pair) and pair[0] > pair[1])]
+        return uncertain(zip(self.signed_pivots(), self.smallest, strict=True))
+
+    def signed_pivots(self) -> list[Any]:
+        """Return the pivots with the sign that makes them positive for a positive M and independent rows."""
+        return [pivot if u < self.n else sl.sub(0, pivot) for u, pivot in zip(self.order, self.pivots, strict=True)]
+
+
+def uncertain(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the pairs of which it is not known before the program runs that the first one is larger."""
+    return [pair for pair in pairs if not (all(isinstance(x, (int, float)) for x in pair) and pair[0] > pair[1])]
 
 
 def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int], tolerant: Tape | None = None) -> Elimination:
@@ -145,6 +150,11 @@ def eliminate(M: sl.Matrix, A: sl.Matrix, order: Sequence[int], tolerant: Tape |
     return Elimination(n, list(order), columns, pivots, reciprocals, smallest)
 
 
+def _subtract(a: Any, b: Any) -> Any:
+    """Return a − b. Forces on neighbouring bodies, such as their weights, cancel in the row that couples the bodies."""
+    return a.tape.subtract(a, b) if isinstance(a, Value) and isinstance(b, Value) else sl.sub(a, b)
+
+
 def _entries(M: sl.Matrix, A: sl.Matrix) -> list[tuple[int, int, Any]]:
     """Return the entries off the diagonal, once each, with the two unknowns they couple."""
     n = len(M)
@@ -153,12 +163,17 @@ def _entries(M: sl.Matrix, A: sl.Matrix) -> list[tuple[int, int, Any]]:
     return [(u, v, entry) for u, v, entry in mass + rows if not sl.is_number(entry, 0)]
 
 
-def sparse_order(masses: Pattern, rows: Pattern, classes: Sequence[int]) -> list[int]:
+def sparse_order(
+    masses: Pattern, rows: Pattern, classes: Sequence[int], constant: Collection[int] = frozenset()
+) -> list[int]:
     """Return an order of elimination with little fill-in: the minimum-degree order among the admissible unknowns.
 
     masses     for each coordinate the others that M couples it with
     rows       for each constraint its coordinates, after which its multiplier is eliminated
-    classes    for each constraint its class; those of a later class are eliminated after all earlier unknowns
+    classes    for each constraint its class; those of class 0 are eliminated once their coordinates are, those of later
+               classes after all earlier unknowns
+    constant   coordinates whose diagonal entry in M is constant. Of equal degrees they are eliminated first: division
+               by their pivots is no part of a step.
     """
     n = len(masses)
     neighbours = {i: set(own) - {i} for i, own in enumerate(masses)}
@@ -167,16 +182,15 @@ def sparse_order(masses: Pattern, rows: Pattern, classes: Sequence[int]) -> list
         for i in touched:
             neighbours[i].add(n + k)
     # rows of a later class come last, so that a leading part of the factors solves for the earlier classes alone
-    first = min(classes, default=0)
     waits_for: Mapping[int, set[int]] = {
-        n + k: set(rows[k]) if own == first else {*range(n), *(n + j for j, other in enumerate(classes) if other < own)}
+        n + k: set(rows[k]) if own == 0 else {*range(n), *(n + j for j, other in enumerate(classes) if other < own)}
         for k, own in enumerate(classes)
     }
     order: list[int] = []
     gone: set[int] = set()
     while neighbours:
         free = [u for u in neighbours if u < n or waits_for[u] <= gone]
-        u = min(free, key=lambda u: (len(neighbours[u]), u))
+        u = min(free, key=lambda u: (len(neighbours[u]), u not in constant, u))
         around = neighbours.pop(u)
         for v in around:
             neighbours[v] = (neighbours[v] | around) - {u, v}

@@ -71,6 +71,7 @@ class Tape:
         self._values: list[Value] = []
         # values compare by identity, so that equal keys mean the same operation on the same lines
         self._known: dict[Operation, Value] = {}
+        self._constant: dict[int, bool] = {}
 
     def input(self, array: str, place: int) -> Value:
         return self._line(Operation("input", (array, place)))
@@ -99,6 +100,34 @@ class Tape:
         if name == "fmul" and _is(arguments[0], -1):
             return Signed(*arguments)
         return Signed(1.0, value)
+
+    def is_constant(self, value: Any) -> bool:
+        """Return whether a number or a recorded value depends on parameters alone; steps need not compute it."""
+        if not isinstance(value, Value):
+            return True
+        if value.line not in self._constant:
+            name, arguments = self.lines[value.line]
+            inner = [a for a in arguments if isinstance(a, Value)]
+            self._constant[value.line] = arguments[0] == "p" if name == "input" else all(map(self.is_constant, inner))
+        return self._constant[value.line]
+
+    def subtract(self, a: Any, b: Any) -> Any:
+        """Return a − b; a term b of a sum or a difference a cancels."""
+        own, other = self.signed(a), self.signed(b)
+        terms = self._terms(own)
+        for term, rest in zip(terms, reversed(terms), strict=True):
+            if term.value is other.value and term.sign == other.sign:
+                return rest.sign * rest.value
+        return a - b
+
+    def _terms(self, own: Signed) -> list[Signed]:
+        """Return the two terms of a value that is a sum or a difference; none of another value."""
+        name, arguments = self.lines[own.value.line] if isinstance(own.value, Value) else ("number", ())
+        if name not in ("fadd", "fsub"):
+            return []
+        first, second = map(self.signed, arguments)
+        signs = first.sign * own.sign, second.sign * (own.sign if name == "fadd" else -own.sign)
+        return [Signed(sign, term.value) for sign, term in zip(signs, (first, second), strict=True)]
 
     def value(self, line: int) -> Value:
         """Return the value of a line."""
@@ -168,6 +197,16 @@ def needed(program: Program) -> list[int]:
         if line in lines:
             lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
     return sorted(lines)
+
+
+DIVISION = 8
+"""Operations that take as long as a division or a square root."""
+
+
+def operations(program: Program) -> int:
+    """Return how many operations the outputs need, in multiples of an addition or a multiplication."""
+    names = [program.tape.lines[line].name for line in needed(program)]
+    return sum(DIVISION if name in ("fdiv", "sqrt") else 1 for name in names)
 
 
 def polynomials_of(*programs: Program) -> list[PiecewisePolynomial]:

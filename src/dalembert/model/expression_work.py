@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The work of making an expression of a text in SymPy, by which texts are limited; a unit takes up to 0.1 ms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dalembert.model.expression_tokens import Token
+
+MOST_WORK = 12_000
+"""Largest work of one expression; a thirtieth of it suffices for the gallery."""
+
+MOST_CONDITIONS = 200
+"""Largest number of conditions joined by ``and`` or ``or``: SymPy compares each with all others."""
+
+DERIVATIVE = 12
+"""Work of ``d(…)`` for each part of its argument."""
+
+_OPERATORS = {
+    **dict.fromkeys(("+", "-", "*", "and", "or", "not"), 1),
+    **dict.fromkeys(("/", "**", "<", "<=", ">", ">=", "=", "!="), 4),
+    "'": 2,
+}
+_SQUARE_ROOT, _FUNCTION, _ABRUPT, _PAIR = 8, 24, 120, 10
+_ABRUPT_FUNCTIONS = ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside")
+
+TOO_MUCH = (
+    f"an expression must have at most {MOST_WORK} operations, in which a power, a quotient or a comparison counts as 4 "
+    f"and each different function as {_FUNCTION} or more"
+)
+
+
+def work_of_operators(tokens: Iterable[Token]) -> int:
+    """Return the work of the operators and the square roots, which are powers."""
+    return sum(
+        _SQUARE_ROOT if token.kind == "name" and token.text == "sqrt" else _OPERATORS.get(token.kind, 0)
+        for token in tokens
+    )
+
+
+def work_of_function(name: str | None, arguments: int) -> int:
+    """Return the work of a function; SymPy compares the arguments of a minimum or a maximum with one another."""
+    if name in _ABRUPT_FUNCTIONS:
+        return _ABRUPT + (_PAIR * arguments * (arguments - 1) // 2 if name in ("min", "max") else 0)
+    return _FUNCTION
