@@ -182,7 +182,9 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
     """
     miss, slope_at_start = equations(x0)
     scale = np.maximum(np.linalg.norm(slope_at_start @ steps, axis=1), LEAST_SCALE)
-    size = _distance(miss / scale, slope_at_start @ steps / scale[:, None], np.linalg.solve(steps, x0))
+    size = _distance(
+        miss / scale, slope_at_start @ steps / scale[:, None], np.asarray(np.linalg.solve(steps, x0), float)
+    )
     steps = size * steps
 
     def at(y: Floats) -> tuple[Floats, Floats]:
