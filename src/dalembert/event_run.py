@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.array_types import Floats
-from dalembert.errors import InputError, ModelError, SimulationError
+from dalembert.errors import InputError, ModelError, PainleveError, SimulationError
 from dalembert.hybrid.hybrid_simulation import HybridSimulation
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol, with_tolerances
 from dalembert.integration.drift import drift_notes
@@ -63,6 +63,10 @@ def simulate_with_events(
     source = SimulatedRun(dynamics, method, values, system.symbols, None, record, None, _no_page, system, begin)
     try:
         found = simulation.run(q0, qd0, times, allow_violation=allow_violation, progress=progress)
+    except PainleveError as paradox:
+        if record.segments:
+            paradox.trajectory = source.complete(record.partial_trajectory(times), asked, times)
+        raise
     except SimulationError as end:
         end.trajectory = source.complete(end.trajectory, asked, times)
         last = (whole, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, values)

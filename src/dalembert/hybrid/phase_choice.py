@@ -82,6 +82,9 @@ def choose(question: Question, candidates: Collection[str], first: Collection[st
             if _worst(question, terms, tried[closed], candidates) is None:
                 _refuse_paradox(question, tried[closed])
                 return tried[closed]
+    for choice in tried.values():
+        if not np.isfinite(choice.reactions).all():
+            _refuse_paradox(question, choice)
     raise ConstraintError(
         f"the contacts {quoted(sorted(candidates))} must have a set that can stay closed; at t = {question.t:.6g} "
         f"every one either pulls or lets a body penetrate: friction jams them, as in Painlevé's paradox. Lower its "
