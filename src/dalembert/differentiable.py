@@ -144,6 +144,7 @@ class _FlowProgram:
 
     def motion(self, q0: Any, qd0: Any, parameters: Mapping[Any, Any]) -> tuple[Array, Array]:
         """Return coordinates and velocities (T, n) from the start and the parameters by name."""
+        refuse_forked_process()
         dynamics = self.dynamics
         # inside of `jax.jit`, arrays made from known numbers are tracers, too
         given = [list(x.values()) if isinstance(x, Mapping) else x for x in (q0, qd0, parameters)]  # keys may be mixed

@@ -217,11 +217,14 @@ rod = da.Constraint(x**2 + y**2 - 1, name="rod")
 pendulum = da.System((x, y), sp.eye(2), (0, -10), rod)
 arrays = [jnp.array(a, float) for a in ([[1, 0], [0, 1]], [0, -10], [[1, 1]], [0])]
 da.constrained_motion(*arrays)  # by JAX
+flow = da.flow(pendulum, [0, 1])
 
 def work(kind):
     try:
         if kind == "arrays":
             return da.constrained_motion(*arrays)
+        if kind == "flow":
+            return flow((1, 0), (0, 0), {})
         if kind == "motion":
             return float(da.motion(pendulum, (0, -1), (2, 0)).ideal_force[1])
         solver = diffrax.Tsit5() if kind == "diffrax" else None
@@ -230,7 +233,7 @@ def work(kind):
         return str(error)
 
 with multiprocessing.get_context("fork").Pool(1) as pool:
-    print(pool.map(work, ["machine code", "motion", "arrays", "diffrax"]))
+    print(pool.map(work, ["machine code", "motion", "arrays", "diffrax", "flow"]))
 """
 
 
@@ -240,7 +243,7 @@ def test_a_process_forked_after_jax_answers():
         [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=PATIENCE, check=True
     )
     found = done.stdout.decode()
-    assert found.count("JAX must not be used in a process that was forked") == 2
+    assert found.count("JAX must not be used in a process that was forked") == 3
     alone = da.simulate(da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1)), (1, 0), (0, 0), [0, 1])
     end, steps = (float(number) for number in found.strip("[").split(",")[:2])
     assert end == pytest.approx(alone.q[-1, 0], rel=1e-14) and steps == 14  # tests compile with less optimisation
