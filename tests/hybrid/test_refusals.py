@@ -216,5 +216,5 @@ def test_friction_that_alternates_without_end_is_named() -> None:
     friction = da.Coulomb(0.3, velocity=slip, normal_force=da.multiplier("belt"), mu_static=0.4)
     belt = da.Constraint(y, name="belt", nonideal=friction)
     block = da.System((x, y), sp.eye(2), (-4 * x, -10), belt)
-    with pytest.raises(da.SimulationError, match=r"must not alternate without end; .* Friction of `belt` can neither"):
+    with pytest.raises(da.SimulationError, match=r"alternate without end; .* Friction of `belt` can neither"):
         da.simulate(block, (0, 0), (0.5, 0), [0, 3], events=[da.Event(slip)])
