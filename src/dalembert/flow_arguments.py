@@ -38,4 +38,10 @@ def ordered_parameters(names: tuple[str, ...], parameters: Any, known: bool) -> 
 def _real(value: Any, argument: str) -> Array:
     if jnp.iscomplexobj(value):
         raise InputError(f"`{argument}` must be real; got complex numbers. Give their real parts, `.real`.")
-    return jnp.asarray(value, float)
+    number = jnp.asarray(value, float)
+    if number.ndim:
+        raise InputError(
+            f"`{argument}` must hold one number per name; got shape {number.shape}. For many motions at once, map the "
+            f"flow by `jax.vmap`."
+        )
+    return number

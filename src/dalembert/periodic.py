@@ -15,9 +15,9 @@ from dalembert.hybrid.sensitivity import derivative_of
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.event import Event
-from dalembert.model.input_values import state_values
+from dalembert.model.input_values import state_values, tolerance_value
 from dalembert.model.ordering import name_of, quoted
-from dalembert.model.system import System
+from dalembert.model.system import System, kind_of_object
 from dalembert.simulated_run import SimulatedRun
 from dalembert.verbs import simulate
 
@@ -28,6 +28,9 @@ PERIODIC = 1e-9
 """Difference of a state from the one before, relative to the state, at which it is periodic; it is reduced until
 rounding prevents it."""
 
+
+SECOND_PERIOD = 1e-6
+"""Difference, relative to the state and the period, between two periods of a motion; errors grow in unstable ones."""
 
 NEUTRAL = 1e-8
 """Singular values of the return map's derivative less one, relative to it, that are rounding of the differences. Where
@@ -127,6 +130,8 @@ def periodic_motion(
     SimulationError    if the event does not occur again, if its derivative does not exist, or if there is no periodic
                        motion near the given state
     """
+    if not isinstance(system, System):
+        raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
     if not isinstance(event, Event):
         raise InputError(f"`event` must be a `da.Event`; got {event!r}.")
     names = tuple(map(name_of, drifting if isinstance(drifting, (tuple, list)) else (drifting,)))
@@ -135,8 +140,11 @@ def periodic_motion(
         raise InputError(f"`drifting` must name coordinates; unknown: {quoted(missing)}.")
     start = np.concatenate([state_values(system.coordinate_names, x, n) for x, n in ((q0, "q0"), (qd0, "qd0"))])
     options: dict[str, Any] = {"parameters": parameters, "rtol": rtol, "atol": atol, "drift": drift}
-    search = _Search(system, replace(event, stop=True), float(within), options, _kept(system, names))
-    return search.from_start(start)
+    span = tolerance_value(within, "within")
+    search = _Search(system, replace(event, stop=True), span, options, _kept(system, names))
+    found = search.from_start(start)
+    search.require_second_period(found)
+    return found
 
 
 def _kept(system: System, drifting: Sequence[str]) -> Any:
@@ -172,6 +180,27 @@ class _Search:
         values = values[np.argsort(-np.abs(values), kind="stable")]
         residual = float(np.abs(run.events[-1].after - y)[self.kept].max())
         return PeriodicMotion(q0, qd0, float(run.t[-1]), slope, values, residual, run)
+
+    def require_second_period(self, motion: PeriodicMotion) -> None:
+        """Raise an error unless the event occurs a second time after another period, with the same state."""
+        y, end = np.concatenate([motion.q0, motion.qd0]), 2 * motion.period
+        through = replace(self.event, stop=False)
+        times = [0.0, end * (1 + SECOND_PERIOD) + SECOND_PERIOD * motion.period]
+        run = simulate(self.system, motion.q0, motion.qd0, times, events=[through], **self.options)
+        found = [event for event in run.events if event.name == self.event.name]
+        # errors of one period grow by the largest multiplier in the next
+        allowed = SECOND_PERIOD * np.abs(y).max() + 10 * motion.residual * np.abs(motion.multipliers).max(initial=1.0)
+        shift = (np.asarray(motion.run.events[-1].after) - y) * ~np.isin(np.arange(len(y)), self.kept)
+        if len(found) != 2 or np.abs(found[1].after - y - 2 * shift).max() > allowed:
+            what = "it does not occur again" if len(found) < 2 else "the state is another one"
+            raise SimulationError(
+                f"a periodic motion must repeat itself; after the event `{self.event.name}` at t = "
+                f"{motion.period:.6g} the state is that of the start, but after as long a second time {what}. Where "
+                f"functions of time drive the motion, choose an event that occurs once in their period, such as a "
+                f"zero of `sin(omega*da.t)`.",
+                float(run.t[-1]),
+                run,
+            )
 
     def improved(self, motion: PeriodicMotion) -> Floats:
         """Return the next state of Newton's method."""

@@ -75,3 +75,12 @@ def test_names_and_symbols_together_are_refused_by_name() -> None:
     motion = da.flow(da.System((x,), [[1]], (-k * x,)), [0, 1])
     with pytest.raises(da.InputError, match="`parameters` must give each parameter once; given twice: `k`"):
         motion([1.0], [0.0], {"k": 1.0, k: 1.0})
+
+
+def test_batches_are_mapped_and_not_given_as_arrays() -> None:
+    k = da.parameters("k")
+    motion = da.flow(da.System((x,), [[1]], (-k * x,)), (0, 1))
+    with pytest.raises(da.InputError, match=r"`parameters` must hold one number per name; got shape \(2,\)\. .*vmap"):
+        jax.jit(lambda k: motion([1.0], [0.0], {"k": k})[0])(jnp.array([1.0, 4.0]))
+    with pytest.raises(da.InputError, match=r"`q0` must hold one number per name; got shape \(2,\)"):
+        jax.jit(lambda q: motion(q, [0.0], {"k": 1.0})[0])(jnp.array([[1.0, 2.0]]))

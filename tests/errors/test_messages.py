@@ -388,3 +388,31 @@ def test_an_overflow_is_among_the_causes_of_terms_that_are_not_finite():
     drive = da.Constraint(x - 5 / (1 + sp.exp(-20 * (da.t - 50))), name="drive")
     with pytest.raises(da.InputError, match=r"`constraint_rhs` must be finite .* an exponential or a power that overf"):
         da.motion(da.System((x,), [[1]], (0,), drive), [0], [0])
+
+
+ROW = lambda function: {"constraints": (da.FunctionConstraint(function, "position", name="rod"),)}  # noqa: E731
+RETURNED = {
+    "`applied_force` must return real numbers": {"applied_force": lambda q, qd, t, p: 1j * q},
+    "`mass_matrix` must return real numbers": {"mass_matrix": lambda q, qd, t, p: (1 + 1j) * jnp.eye(2)},
+    "constraint `rod` must return real numbers": ROW(lambda q, t, p: q[0] + 1j * q[1]),
+    r"`nonideal` must return shape \(2,\); got shape \(1,\)": {"nonideal": lambda q, qd, t, p, F: jnp.ones(1)},
+    "`lagrangian` must return one number": {"mass_matrix": None, "lagrangian": lambda q, qd, t, p: qd**2},
+    r"`applied_force` must return shape \(2,\)": {
+        "mass_matrix": None,
+        "lagrangian": lambda q, qd, t, p: qd @ qd,
+        "applied_force": lambda q, qd, t, p: jnp.ones(1),
+    },
+    "use `jax.numpy` in the place of NumPy; one of them raised Tracer": {
+        "applied_force": lambda q, qd, t, p: np.sin(np.asarray(q))
+    },
+    "must accept arrays q and qd, .* raised TypeError: .* 3 positional": {"mass_matrix": lambda q, qd, t: jnp.eye(2)},
+}
+
+
+@pytest.mark.parametrize("message", RETURNED)
+def test_functions_must_return_real_numbers_of_the_right_shape(message: str) -> None:
+    lagrangian = "lagrangian" in RETURNED[message]
+    force = None if lagrangian else lambda q, qd, t, p: jnp.zeros(2)
+    given = {"mass_matrix": lambda q, qd, t, p: jnp.eye(2), "applied_force": force} | RETURNED[message]
+    with pytest.raises(da.InputError, match=message):
+        da.motion(da.FunctionSystem(**given), (1, 0), (0, 0))

@@ -31,6 +31,35 @@ def test_a_rebound_from_a_moving_floor() -> None:
     np.testing.assert_allclose(da.transition_matrix(run), expected, rtol=1e-8)
 
 
+@pytest.mark.parametrize(("length", "time"), [(1e-9, 1.0), (1e9, 1.0), (1e-9, 1e-6)])
+def test_derivatives_in_other_units(length: float, time: float) -> None:
+    """A ball dropped onto a floor, as in units of one: SymPy differentiates the closed form."""
+    g, e, end = 10, sp.Rational(1, 2), sp.Rational(4, 5)
+    h, v = sp.symbols("h v")
+    hit = (v + sp.sqrt(v**2 + 2 * g * h)) / g
+    after, later = e * (g * hit - v), end - hit
+    final = sp.Matrix([after * later - g * later**2 / 2, after - g * later])
+    expected = np.array(final.jacobian([h, v]).subs({h: 1, v: 0}).evalf(20), float)
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=e)
+    ball = da.System((y,), [[1]], (-g * length / time**2,), floor)
+    units = np.array([length, length / time])
+    run = da.simulate(ball, (length,), (0,), [0, float(end) * time], rtol=1e-12)
+    np.testing.assert_allclose(da.transition_matrix(run) * units / units[:, None], expected, rtol=1e-7)
+
+
+def test_a_motion_that_only_seems_to_return() -> None:
+    """Of a driven oscillator: its phase is that of the drive at an event in step with it, and at no other."""
+    driven = da.System((x,), [[1]], (-x - 0.3 * x.diff(t) + sp.cos(1.3 * t),))
+    strobe = da.Event(sp.sin(1.3 * t), direction=1, name="strobe")
+    found = da.periodic_motion(driven, (1,), (0,), strobe, within=12)
+    response = 1 / (1 - 1.3**2 + 0.39j)
+    assert found.period == pytest.approx(2 * np.pi / 1.3)
+    np.testing.assert_allclose([*found.q0, *found.qd0], [response.real, -1.3 * response.imag], rtol=1e-8)
+    top = da.Event(x.diff(t), direction=-1, name="top")
+    with pytest.raises(da.SimulationError, match=r"must repeat itself; after the event `top` at t = .* functions of"):
+        da.periodic_motion(driven, (1,), (0,), top, within=12)
+
+
 def test_a_block_that_sticks_and_one_that_leaves() -> None:
     """Where it stops is v²/(2μg) from its start, and stays; pulled from its floor, nothing jumps."""
     floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0, nonideal=da.Coulomb(sp.Rational(1, 5)))
@@ -116,6 +145,11 @@ def test_what_is_refused() -> None:
         da.periodic_motion(free, (6,), (0,), lands, within=1, drifting="z")
     with pytest.raises(da.InputError, match=r"`event` must be a `da.Event`; got y\(t\)"):
         da.periodic_motion(free, (6,), (0,), y, within=1)
+    for within in (np.nan, -1, "now"):
+        with pytest.raises(da.InputError, match="`within` must"):
+            da.periodic_motion(free, (6,), (0,), lands, within=within)
+    with pytest.raises(da.InputError, match=r"`system` must be a `da\.System`; got NoneType"):
+        da.periodic_motion(None, (6,), (0,), lands, within=1)
     grows = da.Event(y, direction=-1, name="grows", then=da.Change({y.diff(t): 1 - y.diff(t)}))
     with pytest.raises(da.SimulationError, match="a periodic motion must be near `q0` and `qd0`; 30 iterations"):
         da.periodic_motion(free, (0,), (1,), grows, within=1e3, drifting="y")

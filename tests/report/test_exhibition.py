@@ -12,10 +12,11 @@ import pytest
 
 import dalembert as da
 from dalembert.gallery.themes import THEMES, by_theme
+from dalembert.report.case_figures import figures_of
 from dalembert.report.case_page import CasePage, case_page
 from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
-from helpers import quick_first
+from helpers import PATIENCE, quick_first
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 NAMES = ("projectile", "pendulum-rod-twice", "measured", "manipulator")
@@ -189,6 +190,15 @@ def dumped(page: Path) -> str:
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000"]
     patient = "--virtual-time-budget=10000"
     run = subprocess.run(
-        [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     return run.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "caption"), [("block-viscous", "Coordinates, constraint forces, violations"), ("weber", "Coordinates")]
+)
+def test_captions_of_histories_name_what_is_drawn(name: str, caption: str) -> None:
+    case = da.gallery.case(name)
+    drawn = {one.name: one.caption for one in figures_of(case, case.simulate())}
+    assert drawn["histories"] == caption

@@ -66,7 +66,7 @@ _CASES = {
     "rolling-disc": ("Rolling disc, free to lean", "rolling_bodies.disc"),
     "tumbling-coin": ("Coin that spins, leans and tumbles", "rolling_bodies.coin"),
     "turntable": ("Ball on a turntable", "rolling_bodies.turntable"),
-    "rattleback": ("Rattleback, which turns round", "rolling_curiosities.rattleback"),
+    "rattleback": ("Rattleback, which reverses its spin", "rolling_curiosities.rattleback"),
     "ball-in-cylinder": ("Ball in an upright cylinder", "rolling_curiosities.cylinder"),
     "heavy-top": ("Heavy top as a free body on a pivot", "references.heavy_top"),
     "bar-linkage": ("Four-bar linkage in the plane", "references.linkage"),

@@ -50,7 +50,7 @@ def rattleback(name: str, title: str) -> Case:
         checks=(
             Check("ω in body axes − Euler's", lambda run: own_spin(run) - _euler(run.t), 0, 1e-6, "SciPy's DOP853"),
             Check("energy − energy at the start", gained_energy, 0, 1e-9, "conservation"),
-            Check("it turns round", lambda run: [np.sign(spin(run)[0]), np.sign(spin(run)[-1])], [-1, 1], 0, "Walker"),
+            Check("spin reverses", lambda run: [np.sign(spin(run)[0]), np.sign(spin(run)[-1])], [-1, 1], 0, "Walker"),
         ),
         units=si(metres="x_stone y_stone z_stone"),
         pictures=(

@@ -24,6 +24,7 @@ from dalembert.model.symbols import reaction
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import Reset, StickSlipSimulation
+from dalembert.tolerances import ROUNDING
 
 JACOBIAN_STEP = 1e-3
 """Relative step of differences: their error is its fourth power, and rounding divided by it."""
@@ -54,36 +55,52 @@ def derivative_of(record: StickSlipSimulation, *, at_event: bool) -> ReturnDeriv
     rests = [event.name for event in record.events if event.kind == "rests"]
     if rests:
         _refuse(record, record.segments[-1].end, f"the impacts of {quoted(rests)} accumulate: they are infinitely many")
-    whole = np.eye(n)
+    whole, scales = np.eye(n), _Scales.of(record)
     for k, segment in enumerate(record.segments):
-        _refuse_force_jumps(record, segment)
-        whole = _flow(segment) @ whole
+        _refuse_force_jumps(record, segment, scales)
+        whole = _flow(segment, scales) @ whole
         if k + 1 < len(record.segments):
             after = record.segments[k + 1].phase
-            whole = _jump(record, k, _rate(after, segment.end, record.segments[k + 1].path.y[0])) @ whole
+            rate = _rate(after, segment.end, record.segments[k + 1].path.y[0])
+            whole = _jump(record, k, rate, scales) @ whole
     if not at_event:
         return ReturnDerivative(whole, np.zeros(n))
     last = len(record.segments) - 1
-    gradient = _time_gradient(record, last)
-    return ReturnDerivative(_jump(record, last, np.zeros(n)) @ whole, gradient @ whole)
+    gradient = _time_gradient(record, last, scales)
+    return ReturnDerivative(_jump(record, last, np.zeros(n), scales) @ whole, gradient @ whole)
 
 
-def _differences(function: Callable[[Floats], Floats], y: Floats) -> Floats:
-    """Return the Jacobian (m, n) of a function of many states (k, n) → (k, m) at one."""
-    steps = _difference_steps(y)
+def _differences(function: Callable[[Floats], Floats], y: Floats, steps: Floats) -> Floats:
+    """Return the Jacobian (m, n) at y of a function of many states (k, n) → (k, m), by differences with steps (n,)."""
     changes = OFFSETS[:, None, None] * np.diag(steps)
     values = function((y + changes).reshape(-1, len(y)))
     return np.einsum("o,ojm->mj", WEIGHTS, values.reshape(4, len(y), -1)) / steps
 
 
-def _difference_steps(y: Floats) -> Floats:
-    """Return the steps of differences, for states (n,) or (k, n)."""
-    size = np.abs(y)
-    largest = size.max(axis=-1, keepdims=True)
-    return JACOBIAN_STEP * np.where(size > JACOBIAN_STEP * largest, size, np.maximum(largest, JACOBIAN_STEP))
+class _Scales(NamedTuple):
+    """The sizes (2n,) of coordinates and velocities of a motion, and its duration."""
+
+    state: Floats
+    time: float
+
+    @classmethod
+    def of(cls, record: StickSlipSimulation) -> _Scales:
+        """Return the largest values in a motion; what is always zero has the size of the others."""
+        segments = record.segments
+        largest = np.max([np.abs(np.vstack([s.path.y, s.final[0]])).max(axis=0) for s in segments], axis=0)
+        duration = float(segments[-1].end - segments[0].path.t[0])
+        lengths, rates = np.split(largest, 2)
+        length = lengths.max() or rates.max() * duration or 1.0
+        parts = ((lengths, length), (rates, rates.max() or length / duration))
+        return cls(np.concatenate([np.where(own > ROUNDING * all_, own, all_) for own, all_ in parts]), duration)
+
+    def steps(self, y: Floats) -> Floats:
+        """Return the steps of differences, for states (2n,) or (k, 2n)."""
+        size = np.abs(y)
+        return JACOBIAN_STEP * np.where(size > JACOBIAN_STEP * self.state, size, self.state)
 
 
-def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment) -> None:
+def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment, scales: _Scales) -> None:
     """Raise an error if a force jumps with the state along a segment, or within reach of the differences."""
     path, phase = segment.path, segment.phase
     native = phase.mode.dynamics.machine_code
@@ -92,7 +109,7 @@ def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment) -> None:
     kept = path.t < segment.end
     t, y = np.append(path.t[kept], segment.end), np.vstack([path.y[kept], segment.final[0]])
     names, values = native.switching_functions
-    reach = 2 * _difference_steps(y[:-1])[:, :, None] * np.eye(y.shape[1])
+    reach = 2 * scales.steps(y[:-1])[:, :, None] * np.eye(y.shape[1])
     near = np.stack([y[:-1, None] - reach, y[:-1, None] + reach], axis=2).reshape(-1, 2, y.shape[1])
     lines = np.concatenate([np.stack([y[:-1], y[1:]], axis=1), near])
     moments = np.repeat(t[:-1], y.shape[1])
@@ -103,7 +120,7 @@ def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment) -> None:
         _refuse(record, found.t, f"a force jumps with the state, where `{found.name}` vanishes. Smooth it")
 
 
-def _flow(segment: Segment) -> Floats:
+def _flow(segment: Segment, scales: _Scales) -> Floats:
     """Return the derivative of the state at the end of a segment with respect to that at its beginning."""
     path, phase = segment.path, segment.phase
     kept = path.t < segment.end
@@ -115,7 +132,7 @@ def _flow(segment: Segment) -> Floats:
             ones = np.ones(len(states))
             return phase.outputs_at(path.native, start * ones, states, end * ones)[0]
 
-        found.append(_differences(step, y))
+        found.append(_differences(step, y, scales.steps(y)))
     return reduce(lambda later, earlier: later @ earlier, reversed(found), np.eye(len(path.y[0])))
 
 
@@ -126,7 +143,7 @@ def _rate(phase: Phase, t: float, y: Floats) -> Floats:
     return np.concatenate([np.split(y, 2)[1], found["acceleration"][0]])
 
 
-def _jump(record: StickSlipSimulation, k: int, after: Floats) -> Floats:
+def _jump(record: StickSlipSimulation, k: int, after: Floats, scales: _Scales) -> Floats:
     """Return the derivative of the state just after a segment; ``after`` is its rate there, zero if that is the end."""
     segment = record.segments[k]
     z = np.append(segment.final[0], segment.end)
@@ -137,13 +154,14 @@ def _jump(record: StickSlipSimulation, k: int, after: Floats) -> Floats:
         def jump(many: Floats, reset: Reset = reset) -> Floats:
             return np.array([np.append(reset(one[:-1], float(one[-1])), one[-1]) for one in many])
 
-        slope, z = _differences(jump, z) @ slope, jump(z[None])[0]
+        steps = np.append(scales.steps(z[:-1]), JACOBIAN_STEP * scales.time)
+        slope, z = _differences(jump, z, steps) @ slope, jump(z[None])[0]
     # the event comes later by δt: the state moves on with the rate before it, and less with that after it
     moved = slope[:-1] @ np.append(_rate(segment.phase, segment.end, segment.final[0]), 1.0)
-    return slope[:-1, :-1] + np.outer(moved - after, _time_gradient(record, k))
+    return slope[:-1, :-1] + np.outer(moved - after, _time_gradient(record, k, scales))
 
 
-def _time_gradient(record: StickSlipSimulation, k: int) -> Floats:
+def _time_gradient(record: StickSlipSimulation, k: int, scales: _Scales) -> Floats:
     """Return the gradient of the instant at which a segment ends; zero where its end leaves the rates continuous."""
     segment = record.segments[k]
     phase, t, (y, reactions) = segment.phase, segment.end, segment.final
@@ -165,9 +183,10 @@ def _time_gradient(record: StickSlipSimulation, k: int) -> Floats:
 
     if fired and graph.atoms(fired[0].expression, reaction):
         _refuse(record, t, f"the event `{fired[0].name}` depends on reactions")
-    slope = _differences(lambda states: value(states, np.full(len(states), t)), y)[0]
+    slope = _differences(lambda states: value(states, np.full(len(states), t)), y, scales.steps(y))[0]
     moment = np.array([t])
-    in_time = float(_differences(lambda times: value(np.tile(y, (len(times), 1)), times[:, 0]), moment)[0, 0])
+    pause = np.array([JACOBIAN_STEP * scales.time])
+    in_time = float(_differences(lambda times: value(np.tile(y, (len(times), 1)), times[:, 0]), moment, pause)[0, 0])
     rate = _rate(phase, t, y)
     total = float(slope @ rate) + in_time
     if abs(total) <= TRANSVERSAL * (np.abs(slope) @ np.abs(rate) + abs(in_time)):

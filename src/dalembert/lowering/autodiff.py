@@ -7,11 +7,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dalembert.equation.dynamics import Terms
+from dalembert.errors import InputError
 from dalembert.lazy_jax import jax, jnp
 from dalembert.model.function_system import FunctionConstraint, FunctionSystem
 
 if TYPE_CHECKING:
     from jax import Array
+
+
+def real_values(found: Any, name: str, shape: tuple[int, ...] | None = None) -> Array:
+    """Return what a function of the user returned, as an array of float64; raise an error if it does not fit."""
+    what = name if "`" in name else f"`{name}`"
+    if jnp.iscomplexobj(found):
+        raise InputError(f"{what} must return real numbers; it returns complex ones. Return their real parts, `.real`.")
+    array = jnp.asarray(found, float)
+    if shape is not None and array.shape != shape:
+        wanted = f"shape {shape}" if shape else "one number"
+        raise InputError(f"{what} must return {wanted}; got shape {array.shape}.")
+    return array
 
 
 def function_terms(system: FunctionSystem) -> Callable[..., Terms]:
@@ -39,7 +52,8 @@ def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
     assert mass_matrix is not None and applied_force is not None  # checked by FunctionSystem
 
     def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
-        return jnp.asarray(mass_matrix(q, qd, t, p), float), jnp.asarray(applied_force(q, qd, t, p), float)
+        M, Q = mass_matrix(q, qd, t, p), applied_force(q, qd, t, p)
+        return real_values(M, "mass_matrix"), real_values(Q, "applied_force")
 
     return dynamics
 
@@ -47,7 +61,12 @@ def _from_newton(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
 def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array]]:
     """Return M and Q of a system given by its Lagrangian and, optionally, an applied force."""
     assert system.lagrangian is not None
-    lagrangian = jax.jit(system.lagrangian)  # traced once for all of its derivatives
+    given = system.lagrangian
+
+    @jax.jit  # traced once for all of its derivatives
+    def lagrangian(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> Array:
+        return real_values(given(q, qd, t, p), "lagrangian", ())
+
     momentum = jax.grad(lagrangian, argnums=1)
 
     def dynamics(q: Array, qd: Array, t: Array, p: dict[str, Any]) -> tuple[Array, Array]:
@@ -55,7 +74,9 @@ def _from_lagrangian(system: FunctionSystem) -> Callable[..., tuple[Array, Array
         # the part of d/dt ∂L/∂q̇ without accelerations, in one directional derivative
         _, transport = jax.jvp(lambda q, t: momentum(q, qd, t, p), (q, t), (qd, jnp.ones_like(t)))
         Q = jax.grad(lagrangian)(q, qd, t, p) - transport
-        return M, Q if system.applied_force is None else Q + system.applied_force(q, qd, t, p)
+        if system.applied_force is None:
+            return M, Q
+        return M, Q + real_values(system.applied_force(q, qd, t, p), "applied_force", Q.shape)
 
     return dynamics
 
@@ -65,7 +86,7 @@ def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, A
 
     @jax.jit  # traced once for all of its derivatives
     def value(*arguments: Any) -> Array:
-        return jnp.atleast_1d(jnp.asarray(constraint.function(*arguments), float))
+        return jnp.atleast_1d(real_values(constraint.function(*arguments), f"constraint `{constraint.name}`"))
 
     def position(q: Array, qd: Array, t: Array, p: Any) -> tuple[Array, Array, Array, Array]:
         def along(s: Array) -> Array:

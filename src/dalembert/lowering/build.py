@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import IdealReaction, NonidealForces
-from dalembert.errors import InputError, ModelError
+from dalembert.errors import DalembertError, InputError, ModelError
 from dalembert.lazy_jax import jax, jnp
-from dalembert.lowering.autodiff import function_terms
+from dalembert.lowering.autodiff import function_terms, real_values
 from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.general_time_functions import general_time_functions
 from dalembert.lowering.input_sources import Held
@@ -181,6 +181,14 @@ def _build_functions(system: FunctionSystem) -> Dynamics:
         counts = _row_counts(system, terms)
     except KeyError as missing:
         raise InputError(f"`parameters` must give a value for every parameter; missing: `{missing.args[0]}`.") from None
+    except DalembertError:
+        raise
+    except Exception as error:
+        text = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"the functions of a function system must accept arrays q and qd, a time and a dict of parameters, and use "
+            f"`jax.numpy` in the place of NumPy; one of them raised {type(error).__name__}: {text}"
+        ) from error
     law = _function_law(system)
     levels = tuple(c.level for c, count in zip(system.constraints, counts, strict=True) for _ in range(count))
     return Dynamics(
@@ -202,7 +210,7 @@ def _function_law(system: FunctionSystem) -> Callable[..., NonidealForces] | Non
 
     def law(q: Array, qd: Array, t: Any, p: Any, reaction: IdealReaction) -> NonidealForces:
         named = dict(zip(system.parameter_names, p, strict=True))
-        return NonidealForces(jnp.asarray(given(q, qd, t, named, reaction.force), float)[None], None)
+        return NonidealForces(real_values(given(q, qd, t, named, reaction.force), "nonideal", q.shape)[None], None)
 
     return law
 

@@ -40,7 +40,7 @@ def figures_of(case: Case, run: Trajectory) -> Iterator[Drawn]:
     if case.name in _SPECIAL_FIGURES:
         yield _SPECIAL_FIGURES[case.name](case, run)
     if case.histories:
-        shown = ["constraint forces", "violations"] if run.constraints or not run.inputs else []
+        shown = ["constraint forces", "violations"] if run.constraints else []
         shown += ["inputs", "servo errors"] if run.inputs else []
         yield Drawn("histories", ", ".join(["Coordinates", *shown]), run.plot(units=case.units))
 
