@@ -25,6 +25,9 @@ ALL_FORMULATIONS = tuple(formulation() for formulation in FORMULATIONS.values())
 ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
 
 
+PATIENCE = 600
+"""Seconds after which another process is taken to hang: on a loaded machine one of seconds may take minutes."""
+
 CONTACTS = frozenset(THEMES["Contacts that open and close"].split())
 """The cases of the gallery with contacts that open and close, which `da.simulate` alone follows."""
 

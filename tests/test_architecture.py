@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
+from helpers import PATIENCE
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(da.__file__).parent
@@ -43,7 +44,7 @@ def stacks():
     asked += [("simulate", hops[-1][1], True) for hops in paths_in(section("The first call"))]
     where = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests"), *sys.path])}
     script = [sys.executable, str(ROOT / "tests" / "call_stacks.py"), json.dumps(asked)]
-    done = subprocess.run(script, capture_output=True, text=True, timeout=120, check=True, env=where)
+    done = subprocess.run(script, capture_output=True, text=True, timeout=PATIENCE, check=True, env=where)
     found = [[[tuple(hop) for hop in stack] for stack in own] for own in json.loads(done.stdout)]
     return dict(zip(asked, found, strict=True))
 

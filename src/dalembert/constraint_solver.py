@@ -180,11 +180,16 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
     Any nearby solution is found first. Newton's method then minimises |y| along the solutions, with the curvature of
     the equations, and each of its steps is retracted onto them.
     """
-    scale = np.maximum(np.linalg.norm(equations(x0)[1] @ steps, axis=1), LEAST_SCALE)
+    miss, slope_at_start = equations(x0)
+    scale = np.maximum(np.linalg.norm(slope_at_start @ steps, axis=1), LEAST_SCALE)
+    size = _distance(
+        miss / scale, slope_at_start @ steps / scale[:, None], np.asarray(np.linalg.solve(steps, x0), float)
+    )
+    steps = size * steps
 
     def at(y: Floats) -> tuple[Floats, Floats]:
         f, J = equations(x0 + steps @ y)
-        return f / scale, J @ steps / scale[:, None]
+        return f / (size * scale), J @ steps / (size * scale)[:, None]
 
     y = _some_root(at, np.zeros(steps.shape[1]))
     for _ in range(100):
@@ -203,6 +208,17 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
         y = shorter
     return x0 + steps @ y
 
+
+def _distance(miss: Floats, slope: Floats, start: Floats) -> float:
+    """Return a distance in which that of the solutions is of the order of one, for numbers that are all small."""
+    shortest = np.linalg.norm(np.linalg.pinv(slope, rcond=SOLVED_RANK_TOLERANCE) @ miss)
+    # of a start that nearly is a solution only rounding is left to find
+    found = max(float(shortest), NEAREST * float(np.linalg.norm(start)))
+    return min(found, 1.0) if found > 0 and np.isfinite(found) else 1.0
+
+
+NEAREST = 1e-3
+"""Least distance of a solution from the start, relative to it, that is found to ``SETTLED`` in spite of rounding."""
 
 LEAST_SCALE = 1e-12
 """Rows of the Jacobian shorter than this are not scaled up: they are rounding."""

@@ -37,7 +37,7 @@ def reproduce(
     system     the system of the run; it may be left out if the file of the run holds it
     run        a trajectory from ``da.Trajectory.load``; its start, times, parameters and tolerances are used
     drift      the drift cure of the run
-    options    ``solver``, ``formulation``, ``step``, ``max_step`` and ``control``, as they were passed to
+    options    ``solver``, ``formulation``, ``step``, ``max_step``, ``control`` and ``events``, as they were passed to
                ``da.simulate``
 
     Raises
@@ -125,6 +125,12 @@ def _require_same(run: Trajectory, found: Trajectory) -> None:
             raise InputError(
                 f"`{option}` must be that of the run, {was}; got {now}. Pass the one it was simulated with."
             )
+    before, after = ([event.name for event in one.events if event.kind == "event"] for one in (run, found))
+    if before != after:
+        raise InputError(
+            f"`events` must be those of the run, in which {quoted(before) or 'none'} occurred; simulated again, "
+            f"{quoted(after) or 'none'} did. Pass the events as the run had them."
+        )
     for name, was, now in (("coordinates", run.q, found.q), ("velocities", run.qd, found.qd)):
         allowed = AGREEMENT * (run.statistics["atol"] + run.statistics["rtol"] * np.abs(was).max(axis=0))
         _require_close(run, name, was, now, allowed)

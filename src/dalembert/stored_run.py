@@ -63,7 +63,8 @@ def simulate_to_store(
     ------
     InputError         as of ``da.simulate``; a path that cannot be that of a new folder; events, contacts, and
                        controllers with a memory, because a motion must be determined by its state at any time
-    SimulationError    as of ``da.simulate``; the outputs so far are in the folder
+    SimulationError    as of ``da.simulate``; the outputs so far are in the folder. Also if a block cannot be written,
+                       such as on a full disk; ``error.trajectory`` is that block
 
     Examples
     --------
@@ -87,7 +88,10 @@ def simulate_to_store(
             except SimulationError as error:
                 found, end = error.trajectory, error
             so_far[:] = [_joined(so_far, found)]
-            _append(folder, so_far[0], first=block.start == 0)
+            try:
+                _append(folder, so_far[0], first=block.start == 0)
+            except OSError as error:
+                raise _not_written(folder, times[block], found, error) from error
             if end is not None:
                 whole = f" All blocks together were to take at most {most} steps." if left < most else ""
                 text = f"{end}{whole} The outputs until then are in `{folder}`; `error.trajectory` is the last block."
@@ -170,6 +174,17 @@ def _joined(so_far: list[Trajectory], block: Trajectory) -> Trajectory:
         notes=tuple(dict.fromkeys((*before.notes, *block.notes))),
         events=(*before.events, *block.events),
         saturation=(*before.saturation, *block.saturation),
+    )
+
+
+def _not_written(folder: Path, times: Floats, block: Trajectory, error: OSError) -> SimulationError:
+    first, last = (f"{t:.6g}" for t in times[[0, -1]])
+    return SimulationError(
+        f"the outputs must be written to `{folder}`; those from t = {first} to {last} were not: "
+        f"{error.strerror or error}. Those before are in the folder, in which these read as NaN; `error.trajectory` is "
+        f"the block that was not written. Make room, or pass fewer times.",
+        float(times[0]),
+        block,
     )
 
 

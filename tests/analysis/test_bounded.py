@@ -14,6 +14,7 @@ import pytest
 import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded, budget, short
+from helpers import PATIENCE
 
 
 def endless() -> None:
@@ -127,4 +128,4 @@ with cProfile.Profile():
         bounded(lambda: sum(range(10)))
         (lambda: None)()
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)

@@ -293,7 +293,7 @@ def test_a_plane_of_friction_is_handed_over() -> None:
 @pytest.mark.parametrize("keep", ["times", "end"])
 def test_results_do_not_depend_on_blocks(keep: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks with different numbers of events, in memory and in a store."""
-    pytest.importorskip("zarr")
+    pytest.importorskip("zarr", reason="zarr is an optional dependency")
     ball, q0, qd0, times, numbers, _ = bouncing()
     given = {"parameters": da.grid(**numbers), "keep": keep}
     whole = da.simulate_ensemble(ball, q0, qd0, times, **given)

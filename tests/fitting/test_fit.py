@@ -304,6 +304,8 @@ REFUSALS = {
     r"`observations` must be a `da.Observation`": lambda: da.fit(block(), [3], ["mu"], guess={"mu": 1}),
     r"`system` must be a `da.System`": lambda: da.fit(3, SEEN, ["mu"], guess={"mu": 1}),
     r"at least two fits; got 1": lambda: da.compare({"one": None}),
+    r"`fits` must be a mapping from names to fits; got \[1\]": lambda: da.compare([1]),
+    r"`fits` must hold results of `da.fit`; `one`, `other` is none": lambda: da.compare({"one": 1, "other": None}),
     r'"aic" or "bic"; got': lambda: da.compare({}, "cp"),
 }
 

@@ -168,3 +168,21 @@ def test_friction_that_falls_with_the_slip_is_that_of_the_slip(law: Any, slip: f
     assert abs(run.ledger().audit).max() < 1e-12
     members = da.simulate_ensemble(body, (0, 0.2), np.array([[slip, 0]] * 2), [0, 0.25])
     assert members["qd"].values[:, -1, 0] == pytest.approx(run.qd[-1, 0], abs=1e-12)
+
+
+@pytest.mark.parametrize("sideways", [1.0, -3.0])
+def test_a_body_that_is_coupled_at_the_instant_of_its_impact(sideways: float) -> None:
+    """A latch joins it to another one, at their mean velocity; then both rebound with e of that."""
+    x, y = da.coordinates("x y")
+    floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
+    latch = da.Constraint(x - y, name="latch", active=False)
+    system = da.System((x, y), [[1, 0], [0, 1]], (0, -10), (floor, latch))
+    lands = [da.Event(da.t - 1, name="lands", then=da.Change({x: y}, on="latch"))]
+    start = {"q0": (0, 5), "qd0": (sideways, 0), "times": [0, 1.1]}
+    run = da.simulate(system, **start, events=lands)
+    together = -0.5 * (sideways - 10) / 2 - 5 * 0.1  # both fall with g / 2
+    assert run.qd[-1] == pytest.approx([together, together], abs=1e-12)
+    assert abs(run.ledger().audit).max() < 1e-12
+    members = da.simulate_ensemble(system, (0, 5), np.array([[sideways, 0]] * 2), [0, 1.1], events=lands)
+    assert members.attrs["handed_over"] == 0
+    assert members["qd"].values[:, -1] == pytest.approx(np.full((2, 2), together), abs=1e-12)

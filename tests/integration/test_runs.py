@@ -320,3 +320,14 @@ MESSAGES = {
 def test_messages(message):
     with pytest.raises(da.InputError, match=message):
         MESSAGES[message]()
+
+
+def test_a_run_with_events_is_reproduced_with_them() -> None:
+    """Events are no part of a file; without them the run that is returned would list none."""
+    position = da.coordinates("x")
+    system, mark = da.System((position,), [[1]], (-position,)), da.Event(position - 0.5, name="mark")
+    saved = pickle.loads(pickle.dumps(da.simulate(system, (1,), (0,), [0, 3], events=[mark])))
+    again = da.reproduce(system, saved, events=[mark])
+    assert [event.t for event in again.events] == [event.t for event in saved.events]
+    with pytest.raises(da.InputError, match=r"`events` must be those of the run, in which `mark` occurred; .*none did"):
+        da.reproduce(system, saved)

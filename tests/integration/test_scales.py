@@ -119,3 +119,17 @@ def test_a_distance_needs_a_metric() -> None:
     np.testing.assert_allclose(qd, [0.8, -0.4], atol=1e-14)
     with pytest.raises(da.InputError, match='`metric` must be "mass" or "euclidean"'):
         da.consistent_state(system, (0, 0), (0, 0), metric="mas")
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1.0, 1e9])
+def test_the_nearest_state_in_other_units(unit: float) -> None:
+    """On an ellipse, where the distance to the given point is stationary: M (q − q₀) is along the gradient."""
+    masses = np.array([3.0, 0.2])
+    ellipse = da.Constraint(x**2 / 4 + y**2 - unit**2, name="ellipse")
+    system = da.System((x, y), sp.diag(3, sp.Rational(1, 5)), (0, 0), ellipse)
+    given = unit * np.array([1.1, 1.7])
+    q, _ = da.consistent_state(system, given, (0, 0))
+    away, gradient = masses * (q - given), np.array([q[0] / 2, 2 * q[1]])
+    cosine = away @ gradient / np.linalg.norm(away) / np.linalg.norm(gradient)
+    assert 1 - abs(cosine) < 1e-15
+    assert abs(q[0] ** 2 / 4 + q[1] ** 2 - unit**2) < 1e-15 * unit**2

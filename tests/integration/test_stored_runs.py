@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -129,3 +131,22 @@ def test_motions_with_a_memory_are_refused(tmp_path: Path) -> None:
     with pytest.raises(da.InputError, match="a sampled or adaptive controller has a memory"):
         da.simulate_to_store(path, cart, (0,), (0,), [0, 1], control=control)
     assert not path.exists()
+
+
+def test_a_full_disk_says_which_outputs_are_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks before it can be read; the error holds the one that was not written."""
+    write = stored_run._append
+
+    def append(path: Path, run: da.Trajectory, *, first: bool) -> None:
+        if not first:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, run, first=first)
+
+    monkeypatch.setattr(stored_run, "_append", append)
+    times = np.linspace(0, 1, 40)
+    with pytest.raises(da.SimulationError, match=r"to 1 were not: No space left on device\. Those before") as caught:
+        da.simulate_to_store(tmp_path / "run.zarr", PENDULUM, (1, 0), (0, 0), times)
+    assert caught.value.trajectory is not None
+    assert caught.value.trajectory.t[-1] == 1
+    written = da.Trajectory.load(tmp_path / "run.zarr")
+    np.testing.assert_array_equal(np.union1d(written.t, caught.value.trajectory.t), times)

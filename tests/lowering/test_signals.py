@@ -15,6 +15,7 @@ import dalembert as da
 from dalembert.lowering.native_system import BatchProgram
 from dalembert.lowering.recording import Recorder
 from dalembert.native.tape import Program, Tape
+from helpers import PATIENCE
 
 RNG = np.random.default_rng(7)
 TIMES = np.sort(np.concatenate([[0, 5], RNG.uniform(0, 5, 40)]))
@@ -173,12 +174,14 @@ def test_python_and_c_files_look_up_signals(tmp_path):
     assert not module["acceleration"]([9.0, 0.0], at, ())[1]
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
-        pytest.skip("there is no C compiler")
+        pytest.skip("no C compiler `cc` was found")
     source = da.export_c(system, tmp_path / "model.c")
     main = 'int main(void) { double y[2] = {%r, 0}, a[1]; model_acceleration(y, %r, 0, a); printf("%%.17g", a[0]); }'
     (tmp_path / "main.c").write_text(f'#include <stdio.h>\n#include "{source}"\n' + main % (float(places[0]), at))
-    subprocess.run([compiler, "-Wall", "-o", tmp_path / "main", tmp_path / "main.c", "-lm"], check=True, timeout=60)
-    printed = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True, timeout=60).stdout
+    subprocess.run(
+        [compiler, "-Wall", "-o", tmp_path / "main", tmp_path / "main.c", "-lm"], check=True, timeout=PATIENCE
+    )
+    printed = subprocess.run([tmp_path / "main"], check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
     assert float(printed) == pytest.approx(expected[0], rel=1e-13)
 
 

@@ -14,6 +14,7 @@ import sympy as sp
 import xarray as xr
 
 import dalembert as da
+from helpers import PATIENCE
 
 x, y = da.coordinates("x y")
 m, k = da.parameters("m k")
@@ -170,7 +171,7 @@ for words in (["--help"], ["show", "bead"], ["check", "bead"], ["derive", "bead"
 def test_output_on_an_ascii_terminal():
     ascii_only = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0", "COLUMNS": "100"}
     call = [sys.executable, "-c", COMMANDS]
-    done = subprocess.run(call, capture_output=True, env=os.environ | ascii_only, timeout=120, check=False)
+    done = subprocess.run(call, capture_output=True, env=os.environ | ascii_only, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr.count(b"exit") == done.stderr.count(b" 0\n") == 5, done.stderr.decode()
     assert done.stdout.isascii()
@@ -235,7 +236,9 @@ with multiprocessing.get_context("fork").Pool(1) as pool:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_process_forked_after_jax_answers():
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=120, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORKED], capture_output=True, timeout=PATIENCE, check=True
+    )
     found = done.stdout.decode()
     assert found.count("JAX must not be used in a process that was forked") == 2
     alone = da.simulate(da.System((x, y), sp.eye(2), (0, -10), da.Constraint(x**2 + y**2 - 1)), (1, 0), (0, 0), [0, 1])

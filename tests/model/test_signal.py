@@ -163,7 +163,7 @@ def test_what_numpy_would_convert_in_silence_is_refused(times, message: str) -> 
 
 
 def test_columns_with_other_labels_are_refused() -> None:
-    pandas = pytest.importorskip("pandas")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     table = pandas.DataFrame({"t": [0.0, 1.0, 2.0], "v": [5.0, 6.0, 7.0]})
     assert float(da.signal(table["t"], table["v"], "linear").subs(da.t, 2)) == 7
     with pytest.raises(da.InputError, match=r"their indices differ\. Pass columns of one table"):

@@ -16,7 +16,7 @@ from dalembert.report.case_figures import figures_of
 from dalembert.report.case_page import CasePage, case_page
 from dalembert.report.gallery_pages import write_pages
 from dalembert.report.outcomes import Row
-from helpers import quick_first
+from helpers import PATIENCE, quick_first
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 NAMES = ("projectile", "pendulum-rod-twice", "measured", "manipulator")
@@ -190,7 +190,7 @@ def dumped(page: Path) -> str:
     command = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000"]
     patient = "--virtual-time-budget=10000"
     run = subprocess.run(
-        [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [*command, patient, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     return run.stdout
 

@@ -213,8 +213,13 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
     """
     if criterion not in ("aic", "bic"):
         raise InputError(f'`criterion` must be "aic" or "bic"; got {criterion!r}.')
+    if not isinstance(fits, Mapping):
+        raise InputError(f"`fits` must be a mapping from names to fits; got {fits!r}.")
     if len(fits) < 2:
         raise InputError(f"`fits` must hold at least two fits; got {len(fits)}.")
+    others = [name for name, fit in fits.items() if not isinstance(fit, Fit)]
+    if others:
+        raise InputError(f"`fits` must hold results of `da.fit`; {quoted(map(str, others))} is none.")
     first = next(iter(fits.values()))
     off = [name for name, fit in fits.items() if fit.count != first.count or not _same_data(fit, first)]
     if off:

@@ -75,7 +75,7 @@ def impact(
     after = qd + change
     _refuse_invalid(model, parts, y, t, after, pushed)
     k = len(parts.contacts)
-    slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ change
+    slips = np.array([c.slip or 0.0 for c in parts.contacts]) + parts.rows[k:] @ parts.response(pushed)
     size = ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
     stuck = [c.name for c, w, allowed in zip(parts.contacts, slips, size, strict=True) if abs(w) <= allowed]
     # an impulse changes the velocity in proportion, so that its work on the mean velocity is exact
@@ -132,7 +132,7 @@ def _refuse_invalid(model: ContactTerms, parts: _Parts, y: Floats, t: float, aft
             f"bodies into a contact; at t = {t:.6g} {quoted(names)} cannot be met. End the motion by an event."
         )
     before = np.array([*(c.approach for c in parts.contacts), *(c.slip or 0.0 for c in parts.contacts)])
-    later = before + parts.rows @ (after - qd)
+    later = before + parts.rows @ parts.response(pushed)
     # only the contacts: equations that move in time may do work
     gained = pushed @ (before + later) / 2
     if gained > ENERGY_ROUNDING * (np.abs(pushed) @ (np.abs(before) + np.abs(later))):
@@ -169,7 +169,11 @@ class _Parts:
 
     def change(self, pushed: Floats) -> Floats:
         """Return the change (n,) of the velocities by impulses (2k,) of the contacts."""
-        return self.free_change + self.mobility @ self.rows.T @ pushed
+        return self.free_change + self.response(pushed)
+
+    def response(self, pushed: Floats) -> Floats:
+        """Return the same without the change by the equations alone, which precedes the impulses of the contacts."""
+        return self.mobility @ self.rows.T @ pushed
 
     @classmethod
     def of(

@@ -70,11 +70,12 @@ def impacts_of_many(
     except (InputError, np.linalg.LinAlgError):
         return nothing
     pushed, solved = parts.problem.impulses(parts.coupling)
-    change = parts.free_change + _times(parts.mobility, _times(np.swapaxes(parts.rows, 1, 2), pushed))
-    after = y[:, n:] + change
+    # the change by the equations alone precedes the impulses of the contacts
+    moved = _times(parts.mobility, _times(np.swapaxes(parts.rows, 1, 2), pushed))
+    after = y[:, n:] + parts.free_change + moved
     valid = parts.valid & solved & _is_valid(model, parts, at, after, pushed)
     k = len(parts.members)
-    slip = np.where(parts.problem.rough, parts.problem.slip, 0.0) + _times(parts.rows[:, k:], change)
+    slip = np.where(parts.problem.rough, parts.problem.slip, 0.0) + _times(parts.rows[:, k:], moved)
     size = ROUNDED_SLIP * _times(np.abs(parts.rows[:, k:]), np.abs(y[:, n:]) + np.abs(after))
     sticking = nothing.sticking.copy()
     sticking[:, parts.members] = np.abs(slip) <= size
@@ -145,7 +146,7 @@ def _is_valid(
     size = own_size(velocity, A, after) + _times(np.abs(A), np.abs(qd))
     missed = np.abs(velocity) > START_TOLERANCE * size + EXACT * np.abs(A).sum(axis=2)
     before = np.concatenate([parts.problem.approach, np.where(parts.problem.rough, parts.problem.slip, 0.0)], axis=1)
-    later = before + _times(parts.rows, after - qd)
+    later = before + _times(parts.rows, after - qd - parts.free_change)
     # only the contacts: equations that move in time may do work
     gained = (pushed * (before + later)).sum(axis=1) / 2
     most = ENERGY_ROUNDING * (np.abs(pushed) * (np.abs(before) + np.abs(later))).sum(axis=1)

@@ -32,6 +32,7 @@ from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import cross_singularity
 from dalembert.integration.stagnation import LAST_STEPS, coordinate_tolerance, stagnation
 from dalembert.integration.step_monitor import StepMonitor
+from dalembert.integration.tangent_constraints import only_touching
 from dalembert.integration.time_segments import TimeSegment, segments_of, with_stops
 
 NATIVE_BATCH = 16384
@@ -45,6 +46,9 @@ TESTED_BATCH = 64
 
 SHRINKING = 4
 """Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
+
+FEW_STEPS = 3
+"""Steps from a start at which constraints only touch, before the violation of those left out is noticed, or less."""
 
 LEAST_SEGMENT = 4
 """Shortest segment, in units in the last place of time, that is integrated: the shortest step of the integrators."""
@@ -226,6 +230,10 @@ class _Integration:
                 batch = self._cross_singularity(native, segment.end)
             if batch is None and (self._abrupt_change() is not None or path.refusal):
                 return NO_STEPS
+            if batch is None and path.steps <= FEW_STEPS and native.fixed is None:
+                path.refusal = only_touching(self.dynamics, native, self.ys[0][0], self.t0, self.t1)
+                if path.refusal:
+                    return NO_STEPS
             if batch is None and has_no_answer(self.dynamics, self.method, y, t, self.p):
                 return NO_STEPS._replace(valid=path.steps > 0)
         if batch is None and self.dynamics.integrals:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -64,6 +64,12 @@ class NativeSteps:
             rows,
             native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.tableau),
         )
+
+    def selected_at(self, y: Floats, t: float) -> NativeSteps:
+        """Return steps with the independent rows at a state."""
+        other = replace(self)
+        other._use(rows_for(self.dynamics, y, t, self.p), y, t)
+        return other
 
     def step_batch(self, y: Floats, t: float, end: float, room: int) -> StepBatch | None:
         """Take up to ``room`` steps; return None if not even one can be taken."""

@@ -54,6 +54,9 @@ class NativeSystem:
         self._recorded = lru_cache(maxsize=16)(self._recorded_programs)
         self._energy_terms = lru_cache(maxsize=16)(self._compile_energy_terms)
 
+    def _batched(self, program: Program) -> BatchProgram:
+        return BatchProgram(program, 2 * len(self.source.form.applied_force))
+
     @cached_property
     def possible(self) -> bool:
         """True if every function in the system can be compiled natively."""
@@ -115,8 +118,7 @@ class NativeSystem:
         """The expressions at whose zeros a force may jump: their texts, and their values (k, s) at k states."""
         found = switching_functions(self.source)
         recorded = RecordedTerms(Programs(self.source, (), None))
-        size = 2 * len(self.source.form.applied_force)
-        run = BatchProgram(Program(recorded.tape, [recorded.read(e) for e in found.values()]), size)
+        run = self._batched(Program(recorded.tape, [recorded.read(e) for e in found.values()]))
 
         def values(y: Floats, t: Floats, p: Any) -> Floats:
             return run(y, t, vector_of(p))
@@ -188,7 +190,7 @@ class NativeSystem:
 
     @cached_property
     def _starts(self) -> BatchProgram:
-        return BatchProgram(Programs.of_all_rows(self.source).start(), 2 * len(self.source.form.applied_force))
+        return self._batched(Programs.of_all_rows(self.source).start())
 
     def start(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""
@@ -230,13 +232,12 @@ class NativeSystem:
     @cached_property
     def _control(self) -> tuple[BatchProgram, tuple[int, ...]]:
         program, lengths = Programs.of_all_rows(self.source).control()
-        return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+        return self._batched(program), lengths
 
     def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
         """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
-        n = len(self.source.form.applied_force)
-        found = BatchProgram(Programs.of_all_rows(self.source).requirement_gradients(), 2 * n)
-        return found(y, t, vector_of(p)).reshape(len(t), -1, n)
+        found = self._batched(Programs.of_all_rows(self.source).requirement_gradients())
+        return found(y, t, vector_of(p)).reshape(len(t), -1, y.shape[1] // 2)
 
     def first_integrals(self, y: Floats, t: Floats, p: Any) -> FirstIntegralValues:
         """Return the first integrals of the system and their rates of change at k states y (k, 2n) and times (k,).
@@ -250,7 +251,7 @@ class NativeSystem:
     @cached_property
     def _first_integrals(self) -> BatchProgram:
         program = Programs.of_all_rows(self.source).first_integrals()
-        return BatchProgram(program, 2 * len(self.source.form.applied_force))
+        return self._batched(program)
 
     @cached_property
     def state_equations(self) -> StateEquations:
@@ -311,7 +312,7 @@ class NativeSystem:
 
     def _compile_energy_terms(self, rows: tuple[int, ...], rates: Any) -> tuple[BatchProgram, EnergyTerms]:
         program, lengths = Programs(self.source, rows, rates).energy_terms()
-        return BatchProgram(program, 2 * len(self.source.form.applied_force)), lengths
+        return self._batched(program), lengths
 
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
         """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
@@ -333,7 +334,7 @@ class NativeSystem:
     @cached_property
     def _terms(self) -> tuple[BatchProgram, tuple[tuple[slice, tuple[int, ...]], ...]]:
         """The program of all terms, and the places and shapes of M, Q, A, b and the residuals in its outputs."""
-        return BatchProgram(self._terms_program, 2 * len(self.source.form.applied_force)), self._places_of_terms
+        return self._batched(self._terms_program), self._places_of_terms
 
     @property
     def _places_of_terms(self) -> tuple[tuple[slice, tuple[int, ...]], ...]:

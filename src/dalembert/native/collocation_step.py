@@ -56,13 +56,16 @@ class _StepWriter:
         """Write the factorisations, the iteration, the result and the error."""
         w, memory, size = self.w, self.memory, self.parts.size
         self._factor()
+        # from zero, not from the polynomial of the last step as in RADAU5: the result depends on the state alone
         for i in w.each(2 * STAGES * size):
             store(w.b, number(0.0), memory.stages, i)
         converged = self._iterate()
+        # the last node is the end of the step, so that its stage is the result, without a sum over slopes
         last = (STAGES - 1) * size
         for i in w.each(size):
             store(w.b, w.b.fadd(load(w.b, self.y, i), load(w.b, memory.stages, w.b.add(i, whole(last)))), self.y1, i)
         self._estimate()
+        # in the place of the validity of an evaluation, which the step tests at its end
         store(w.b, converged, self._slot(STAGES + 1), size)
         w.b.ret_void()
         return w.function
@@ -86,6 +89,7 @@ class _StepWriter:
                     product = b.fmul(number(2.0), b.fmul(re, im))
                     imaginary = b.fneg(b.fadd(b.fmul(im, jv), b.fmul(product, jq)))
                     place = b.add(b.mul(i, whole(2 * n)), j)
+                    # (real, −imaginary; imaginary, real), by rows of 2n entries
                     for offset, value in (
                         (0, real),
                         (n, b.fneg(imaginary)),
@@ -118,6 +122,7 @@ class _StepWriter:
         self._solve(1, size)
         total, forward = w.variable(DOUBLE, number(0.0)), self.method.transformation[0]
         for i in w.each(size):
+            # in tolerances, so that convergence does not depend on the units of the coordinates
             tolerance = allowed(w, self.settings, i, w.intrinsic("fabs", load(b, self.y, i)))
             new: list[Any] = []
             for s in range(STAGES):
@@ -127,6 +132,7 @@ class _StepWriter:
                 store(b, new[-1], memory.stages, place)
                 ratio = b.fdiv(change, tolerance)
                 b.store(b.fadd(w.get(total), b.fmul(ratio, ratio)), total)
+            # the iteration is one of w, whose equations are not coupled; forces are evaluated at z = T w
             for s in range(STAGES):
                 store(b, self._sum(forward[s], new), memory.stages, b.add(i, whole(s * size)))
         return w.intrinsic("sqrt", b.fdiv(w.get(total), number(STAGES * size)))
@@ -158,6 +164,7 @@ class _StepWriter:
         """Replace the right sides from ``start`` on by the solution for the real or the complex eigenvalue."""
         w, b, n, memory = self.w, self.w.b, self.parts.n, self.memory
         size, count, (re, im) = self.parts.size, which + 1, self.g[which]
+        # the imaginary part of a complex right side follows its real part
         places = [start + part * size for part in range(count)]
 
         def times_g(values: list[Any]) -> list[Any]:
@@ -201,6 +208,7 @@ class _StepWriter:
         """
         w, b, size, memory, last = self.w, self.w.b, self.parts.size, self.memory, self._slot(STAGES + 1)
         for i in w.each(size):
+            # the slope at the start is in the first slot of k
             stages = [load(b, memory.stages, b.add(i, whole(s * size))) for s in range(STAGES)]
             change = b.fdiv(self._sum(self.method.error_weights, stages), self.h)
             store(b, b.fadd(load(b, self.k, i), change), memory.right, i)
@@ -212,6 +220,7 @@ class _StepWriter:
         weight = self._stiff_weight()
         for i in w.each(size):
             whole_error, stiff = (w.intrinsic("fabs", load(b, x, i)) for x in (last, memory.right))
+            # the rounding of a position, times a large stiffness, is no error that a shorter step would reduce
             above = w.intrinsic("maxnum", b.fsub(stiff, self._rounding(i)), number(0.0))
             larger = w.intrinsic("maxnum", whole_error, b.fmul(weight, above))
             store(b, b.fdiv(larger, self.h), last, i)

@@ -18,11 +18,13 @@ def write_factor(module: ir.Module, n: int) -> ir.Function:
     for k in w.each(n):
         pivot = _largest(w, a, k, n)
         store(w.b, w.b.sitofp(pivot, DOUBLE), pivots, k)
+        # whole rows, the factors before column k as well: the solution then exchanges entries once, at its beginning
         for j in w.each(n):
             above, below = _at(w, k, j, n), _at(w, pivot, j, n)
             first, second = load(w.b, a, above), load(w.b, a, below)
             store(w.b, second, a, above)
             store(w.b, first, a, below)
+        # a singular matrix gives values that are not finite, with which the iteration fails and the step is repeated
         inverse = w.b.fdiv(number(1.0), load(w.b, a, _at(w, k, k, n)))
         following = w.b.add(k, whole(1))
         left = w.b.sub(whole(n), following)
@@ -44,6 +46,7 @@ def write_solve(module: ir.Module, n: int) -> ir.Function:
     w = Writer(module, f"lu_solve_{n}", (POINTER, POINTER, POINTER))
     a, pivots, x = w.function.args
     for k in w.each(n):
+        # exchanges in the order in which the factorisation made them
         pivot = w.b.fptosi(load(w.b, pivots, k), LONG)
         first, second = load(w.b, x, k), load(w.b, x, pivot)
         store(w.b, second, x, k)
@@ -64,6 +67,7 @@ def _at(w: Writer, i: Any, j: Any, n: int) -> Any:
 
 def _largest(w: Writer, a: Any, k: Any, n: int) -> Any:
     """Return the row from k on with the largest entry in column k."""
+    # below every absolute value, so that a column of NaN keeps its own row
     row, largest = w.variable(LONG, k), w.variable(DOUBLE, number(-1.0))
     for further in w.each(w.b.sub(whole(n), k)):
         i = w.b.add(k, further)

@@ -57,6 +57,7 @@ class PartitionedElimination:
         The first rows must include those of the partition.
         """
         part, m = self.partition, len(self.A)
+        # right sides that are left out do not enter the others, so that zeros may stand for them
         right = part.reduce([*e, *[0] * (m - len(e))])
         others = sum(row.k < (m if rows is None else rows) for row in part.others)
         found = self.inner.solve(self._forces(f, right), [right[row.k] for row in part.others], others)

@@ -187,11 +187,13 @@ def _write_factor(module: ir.Module, kind: Arithmetic) -> None:
             x.set(y, index_at(w, columns, e), x.get(values, e))
         for r in span(w, L_starts, k):
             j = index_at(w, L_columns, r)
+            # columns in ascending order: entry j is complete when all rows before it have been subtracted
             entry = x.product(x.get(y, j), x.get(inverse, j))
             x.set(y, j, x.zero())
             x.set(L, r, entry)
             for e in span(w, U_starts, j):
                 x.subtract(y, index_at(w, U_columns, e), entry, x.get(U, e))
+        # without an exchange of rows the pattern is known beforehand; a solution by a vanishing pivot is not finite
         x.set(inverse, k, kind.inverse(w, x.get(y, k)))
         x.set(y, k, x.zero())
         for e in span(w, U_starts, k):
