@@ -15,8 +15,13 @@ os.environ.setdefault(
     + " --xla_cpu_use_fusion_emitters=false" * (tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 10)),
 )
 
+# Read when SymPy is imported. Tests of one case come one after the other, and the usual cache of a thousand results
+# is too small for them.
+os.environ["SYMPY_CACHE_SIZE"] = "50000"
+
 import jax
 import pytest
+import sympy  # noqa: F401, its cache must have been created before the variable is deleted
 from hypothesis import settings
 
 import dalembert as da
@@ -24,6 +29,8 @@ import machine_code_cache
 import tiers
 from dalembert.lowering.build import build
 from dalembert.native import assembly
+
+del os.environ["SYMPY_CACHE_SIZE"]  # processes that tests start are those of users
 
 gc.disable()  # until all tests are collected: what modules define stays
 

@@ -10,6 +10,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 
 import llvmlite
@@ -25,6 +26,7 @@ def kept(object_code: Callable[[str, int], bytes], folder: Path = FOLDER) -> Cal
     """Return `assembly.object_code` that looks into a folder first."""
     target = f"{llvmlite.__version__} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
+    @wraps(object_code)
     def found(text: str, selection: int) -> bytes:
         key = hashlib.sha256(f"{assembly.PASSES} {selection} {target} {text}".encode()).hexdigest()
         file = folder / key[:2] / key[2:]

@@ -70,7 +70,7 @@ def simulate_with_events(
     except SimulationError as end:
         end.trajectory = source.complete(end.trajectory, asked, times)
         last = (whole, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, values)
-        hint = end_of_range(*last) + end_of_function_values(*last)
+        hint = end_of_range(*last) + end_of_function_values(*last, end.time - end.trajectory.t[0])
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
     return source.complete(found, asked, times, drift_notes(method.drift))
 

@@ -256,7 +256,7 @@ def simulate(
         refuse_paradox_at_end(dynamics, end, method.formulation, p)
         hint = hidden_behind(system, p) if may_be_hidden(dynamics, end.trajectory, p) else ""
         last = (system, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, p)
-        hint += end_of_range(*last) + end_of_function_values(*last)
+        hint += end_of_range(*last) + end_of_function_values(*last, end.time - end.trajectory.t[0])
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
 
 

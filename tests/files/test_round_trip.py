@@ -327,6 +327,14 @@ def test_extra_coordinates_in_a_file_that_are_wrong(extra, message, tmp_path):
     assert message in str(refusal.value)
 
 
+@pytest.mark.parametrize("name", ["five-bar", "rod-impact", "rocking-block", "bowling-ball"])
+def test_mechanisms_of_cases_are_read_back_equal(name, tmp_path):
+    mechanism = da.gallery.case(name).mechanism
+    found = da.load(mechanism.save(tmp_path / "a.toml"))
+    assert found.mechanism == mechanism
+    assert found.system == mechanism.system
+
+
 def test_every_joint_and_force_is_in_a_test():
     parts = [part for make in (plane, space) for part in (*make().joints, *make().forces)]
     # a rope is one-sided, and has a test of its own beside its simulation

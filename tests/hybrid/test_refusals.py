@@ -208,3 +208,13 @@ def test_a_drive_into_a_stop_is_refused() -> None:
     driven = da.System((x,), [[1]], (0,), (stop, da.Constraint(x - 2 * t, name="motor")))
     with pytest.raises(da.SimulationError, match=r"`stop` must have .* or constraints drive the bodies together"):
         da.simulate(driven, (0,), (2,), [0, 1])
+
+
+def test_friction_that_alternates_without_end_is_named() -> None:
+    """An event on the velocity that sticking holds at zero: rounding would decide when it occurs."""
+    slip = x.diff(t) - sp.Rational(1, 2)
+    friction = da.Coulomb(0.3, velocity=slip, normal_force=da.multiplier("belt"), mu_static=0.4)
+    belt = da.Constraint(y, name="belt", nonideal=friction)
+    block = da.System((x, y), sp.eye(2), (-4 * x, -10), belt)
+    with pytest.raises(da.SimulationError, match=r"alternate without end; .* Friction of `belt` can neither"):
+        da.simulate(block, (0, 0), (0.5, 0), [0, 3], events=[da.Event(slip)])

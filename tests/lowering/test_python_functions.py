@@ -178,3 +178,10 @@ def test_events_of_special_functions():
     """The digamma function is zero at 1.461632144968362 (Gauss's x0)."""
     run = da.simulate(particle(sp.S.Zero), (1,), (1,), [0, 1], events=[da.Event(sp.polygamma(0, X), name="zero")])
     assert run.events[0].before[0] == pytest.approx(1.4616321449683623, abs=1e-12)
+
+
+def test_a_function_that_ends_on_the_way_is_named() -> None:
+    """The last state before x = 1 still has a value."""
+    root = da.function("root", lambda u: jnp.sqrt(u))
+    with pytest.raises(da.SimulationError, match=r"Just ahead `root\(-.*\)` is nan\."):
+        da.simulate(da.System((X,), [[1]], (root(1 - X),)), (0,), (2,), [0, 3])

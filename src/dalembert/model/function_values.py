@@ -22,13 +22,21 @@ def require_function_values(system: Any, q: Floats, qd: Floats, t: Any, p: Seque
         raise InputError(f"a Python function must return a finite number at this state; {problem}.")
 
 
-def end_of_function_values(system: Any, q: Floats, qd: Floats, t: Any, p: Sequence[Any]) -> str:
-    """Return a sentence on the last error that a Python function raised near a state; empty if there was none."""
+JUST_AHEAD = (0.0, 1e-9, 1e-6)
+"""Times ahead at which functions are examined where a motion ends, relative to the time integrated so far."""
+
+
+def end_of_function_values(system: Any, q: Floats, qd: Floats, t: Any, p: Sequence[Any], so_far: float = 0.0) -> str:
+    """Return a sentence on a Python function that has no value near a state; empty if there is none.
+
+    ``so_far`` is the time integrated up to the state, where a function may have its last value.
+    """
     for node in () if not isinstance(system, System) else system.python_functions:
         for call, what in node.data.failures.items():
             return f" Near it `{call}` {what}."
-    for problem in _problems(system, q, qd, t, p):
-        return f" There {problem}."
+    for ahead in (part * so_far for part in JUST_AHEAD):
+        for problem in _problems(system, q + ahead * qd, qd, t + ahead, p):
+            return f" {'Just ahead' if ahead else 'There'} {problem}."
     return ""
 
 

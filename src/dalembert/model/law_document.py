@@ -72,7 +72,8 @@ def read_laws(entry: DocumentEntry, scope: Scope) -> Any:
     """Return laws: one table with a ``type`` or several, or one expression per coordinate."""
     several = entry.value if isinstance(entry.value, list) else [entry.value]
     if all(isinstance(own, Mapping) and "type" in own for own in several):  # pyright: ignore
-        return tuple(read_object(own, scope, LAWS) for own in entry.one_or_more())
+        laws = tuple(read_object(own, scope, LAWS) for own in entry.one_or_more())
+        return laws if isinstance(entry.value, list) else laws[0]  # as given, so that a joint is read back equal
     if isinstance(entry.value, Mapping) and set(entry.value) & {"mu", "coefficient", "law"}:
         raise entry.error(f'{entry.label} must have the `type` of its law, such as `type = "Coulomb"`.')
     with entry.places():

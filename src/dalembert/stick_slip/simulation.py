@@ -261,8 +261,8 @@ class StickSlipSimulation:
                 f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
                 f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "
                 f"{segment.end - self.segments[-MAX_STALLED_SEGMENTS].end:.1e}. Friction of "
-                f"{quoted(c.name for c in self.contacts)} can neither hold nor slip there; check its normal force "
-                f"and its coefficients."
+                f"{quoted(dict.fromkeys(c.name for c in segment.phase.mode.contacts))} can neither hold nor slip "
+                f"there; check its normal force and its coefficients."
             )
         elif self._steps >= self.method.max_steps:
             message = (
