@@ -20,8 +20,11 @@ import dalembert as da
 SPAN = 3.0
 TIMES = np.linspace(0, SPAN, 7)
 MOST_EVENTS = 60
-LONGEST_STEP = 0.02
-"""Steps of the references: two events of one kind within a step would be missed."""
+LONGEST_STEPS = (0.02, 0.002, 0.0002)
+"""Steps of the references. Two events of one kind within a step are missed, as where a force exceeds the limit of
+sticking for an instant; shorter steps are taken where samples within the steps show that."""
+SAMPLES, PASSED_OVER = 8, -1e-9
+"""Samples within a step, and the value of an event's function below which an event was missed."""
 
 LEAST_SPEED = 1e-2
 """Impacts at less than this speed may be the beginning of infinitely many; a reference ends there."""
@@ -249,8 +252,9 @@ def _piecewise(
         event.terminal, event.direction = True, -1  # type: ignore[attr-defined]
     t, found, times = 0.0, [y], list[float]()
     for _ in range(MOST_EVENTS):
-        options: dict[str, Any] = {"rtol": rtol, "atol": rtol / 100, "method": "DOP853", "max_step": LONGEST_STEP}
-        piece = solve_ivp(rates, (t, SPAN), y, events=list(events), dense_output=True, **options)
+        piece = _until_event(rates, events, t, y, rtol)
+        if piece is None:
+            return None
         found += [piece.sol(s) for s in TIMES if t < s <= piece.t[-1]]
         if piece.status == 0:
             return Motion(np.array(found), np.array(times))
@@ -261,4 +265,26 @@ def _piecewise(
             if changed is None:
                 return None
             y = changed
+    return None
+
+
+def _until_event(
+    rates: Callable[[float, np.ndarray], np.ndarray],
+    events: Sequence[Callable[[float, np.ndarray], float]],
+    t: float,
+    y: np.ndarray,
+    rtol: float,
+) -> Any:
+    """Integrate to the next event, with steps so short that none is missed; None if all of them are too long."""
+    for step in LONGEST_STEPS:
+        options: dict[str, Any] = {"rtol": rtol, "atol": rtol / 100, "method": "DOP853", "max_step": step}
+        piece = solve_ivp(rates, (t, SPAN), y, events=list(events), dense_output=True, **options)
+        shares = np.linspace(0, 1, SAMPLES, endpoint=False)
+        within = (piece.t[:-1, None] + np.diff(piece.t)[:, None] * shares).ravel()
+        if all(
+            event(s, state) > PASSED_OVER
+            for s, state in zip(within, piece.sol(within).T, strict=True)
+            for event in events
+        ):
+            return piece
     return None
