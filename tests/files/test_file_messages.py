@@ -188,6 +188,24 @@ def test_billion_laughs():
     assert "at most 500000 parts in all" in str(refused(text))
 
 
+def test_work_of_a_file():
+    """Definitions and numbers count together; each of these texts is within the limit of one expression."""
+    most = [
+        '"max({})"'.format(", ".join(f"{x}{i}.{k}" for i in range(40))) for k, x in enumerate(["x*"] * 5 + [""] * 5)
+    ]
+    definitions = "\n".join(f"d{k} = {text}" for k, text in enumerate(most[:5]))
+    text = GOOD.replace("[simulate]", f"[definitions]\n{definitions}\n[simulate]")
+    loads(text)
+    for line, changed in (
+        (18, text.replace("qd0 = [0, 0]", f"qd0 = [\n{most[5]},\n{most[6]},\n]")),
+        (15, text.replace("[simulate]", "\n".join(f"e{k} = {own}" for k, own in enumerate(most[:5])))),
+    ):
+        error = refused(changed)
+        assert "the expressions of a file must have at most 50000 operations in all" in str(error)
+        assert "Divide the model, state it as a mechanism, or build it in Python." in str(error)
+        assert error.line == line
+
+
 def test_too_many_names():
     names = ", ".join(f'"q{k}"' for k in range(1001))
     assert "`coordinates` must hold at most 1000 names" in str(refused(GOOD.replace('"x", "y"', names)))

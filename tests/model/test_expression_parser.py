@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.errors import ExpressionError, ModelError
 from dalembert.model.expression_functions import FUNCTIONS
+from dalembert.model.expression_parser import parse as parse_parts
 from dalembert.model.expression_parser import parse_equation, parse_expression, parse_number
 from dalembert.model.expression_text import expression_text
 
@@ -312,3 +313,15 @@ def test_text_is_read_back_exactly(expression):
         raise
     assert again == expression or evaluated(again) == evaluated(expression), text
     assert expression_text(again) == text or evaluated(again) == evaluated(expression)
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast"),
+    [
+        ("(" * 40 + "x" + "*y + 1.5)**2" * 40, " + ".join(f"(x*y + {k}.5)**2" for k in range(40))),
+        (" + ".join(f"1/{10**12 + k}*x" for k in range(40)), " + ".join(f"1/{k + 1}.5*x" for k in range(40))),
+    ],
+)
+def test_operands_and_digits_count_in_a_file(slow, fast):
+    """SymPy examines the operand of every power, and sums of fractions have denominators with all digits."""
+    assert parse_parts(slow, NAMES).work > 1.5 * parse_parts(fast, NAMES).work

@@ -1,5 +1,6 @@
 """Expressions given by a user: text is never evaluated, complex numbers and infinities are refused by name."""
 
+import itertools
 import pickle
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.model.constraint import named_constraints
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.symbols import InternalSymbol, StateSymbols
 
@@ -202,3 +204,12 @@ def test_finite_sums_and_products_are_written_out():
     assert as_expression(sp.Product(x + n, (n, 1, 2)), "`a`") == (x + 1) * (x + 2)
     assert as_expression(sp.Sum(n * m * x, (n, 1, m), (m, 1, 3)), "`a`") == 25 * x
     assert as_expression(sp.Sum(sp.Product(x, (n, 1, m)), (m, 1, 2)), "`a`") == x + x**2
+
+
+def test_many_constraints_are_named_with_one_set_of_symbols(monkeypatch: pytest.MonkeyPatch):
+    made, family = [], StateSymbols._family
+    monkeypatch.setattr(StateSymbols, "_family", lambda self, prefix: made.append(prefix) or family(self, prefix))
+    q = da.coordinates("q", 30)
+    named = named_constraints(tuple(da.Constraint(u + v.diff(da.t)) for u, v in itertools.pairwise(q)), tuple(q))
+    assert named[-1].name == "q[28] + q[29]'"
+    assert sorted(made) == ["Qi", "q", "qd", "qdd"]

@@ -234,10 +234,10 @@ def pfaffian(
 def named_constraints(constraints: tuple[Constraint, ...], coordinates: tuple[Any, ...]) -> tuple[Constraint, ...]:
     """Return constraints with names: an unnamed one is named by its equation, with a number if that name is taken."""
     taken = {name_of(q) for q in coordinates} | {str(c.name) for c in constraints if isinstance(c, Constraint)}
-    named: list[Constraint] = []
+    symbols, named = StateSymbols(coordinates), list[Constraint]()
     for number, constraint in enumerate(constraints, start=1):
         if isinstance(constraint, Constraint) and constraint.name is None:
-            spelled = StateSymbols(coordinates).readable(constraint.expression)
+            spelled = symbols.readable(constraint.expression)
             base = spelled if len(spelled) <= 40 else f"{constraint.level} constraint {number}"
             name = next(n for n in (base, *(f"{base} ({k})" for k in range(2, len(constraints) + 2))) if n not in taken)
             taken.add(name)

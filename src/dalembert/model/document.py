@@ -15,16 +15,14 @@ import sympy as sp
 
 from dalembert.errors import DalembertError, ExpressionError, InputError, ModelError
 from dalembert.model.expression_nodes import Parsed
-from dalembert.model.expression_parser import parse, parse_equation, parse_inequality, parse_number
+from dalembert.model.expression_parser import parse, parse_constant, parse_equation, parse_inequality
 from dalembert.model.expression_text import expression_text
+from dalembert.model.expression_work import MOST_PARTS_OF_FILE, MOST_WORK_OF_FILE, TOO_MUCH_IN_FILE
 from dalembert.model.expressions import as_expression
 from dalembert.names import quoted
 
 EntryPath = tuple[str | int, ...]
 """Keys and numbers of entries that lead from the top of a document to a value."""
-
-MOST_PARTS_IN_ALL = 500_000
-"""Largest number of parts of all expressions of a document."""
 
 EXACT_INTEGER = 2**53
 """Whole numbers from here on are written as text, since float64 does not hold all of them."""
@@ -38,12 +36,21 @@ class DocumentError(DalembertError, ValueError):
         ValueError.__init__(self, problem)
 
 
+@dataclass
+class Budget:
+    """The work and the number of parts that further expressions of a document may have."""
+
+    work: int = MOST_WORK_OF_FILE
+    parts: int = MOST_PARTS_OF_FILE
+
+
 @dataclass(frozen=True)
 class DocumentEntry:
-    """A value of a document and the path to it."""
+    """A value of a document and the path to it; the entries of a document share one budget."""
 
     value: Any
     path: EntryPath = ()
+    budget: Budget = field(default_factory=Budget, compare=False, repr=False)
 
     @property
     def label(self) -> str:
@@ -62,7 +69,7 @@ class DocumentEntry:
         if not isinstance(self.value, Mapping):
             raise self.expected("a table")
         given: Mapping[str, Any] = self.value
-        found = {key: DocumentEntry(value, (*self.path, key)) for key, value in given.items()}
+        found = {key: DocumentEntry(value, (*self.path, key), self.budget) for key, value in given.items()}
         for key, entry in found.items():
             if known is not None and key not in known:
                 near = difflib.get_close_matches(key[:100], known, n=1)
@@ -78,7 +85,8 @@ class DocumentEntry:
         if not isinstance(self.value, list):
             tables = isinstance(self.value, Mapping) and f"; write `[[{self.path[-1]!s}]]` above each table"
             raise self.expected(f"an array{tables or ''}")
-        return [DocumentEntry(value, (*self.path, k)) for k, value in enumerate(self.value)]  # pyright: ignore
+        values: list[Any] = self.value
+        return [DocumentEntry(value, (*self.path, k), self.budget) for k, value in enumerate(values)]
 
     def one_or_more(self) -> list[DocumentEntry]:
         """Return the entries of an array, or the value itself."""
@@ -101,8 +109,7 @@ class DocumentEntry:
     def number(self) -> float:
         """Return a finite number, from a number or a text such as "pi/4"; whole numbers stay whole."""
         if isinstance(self.value, str):
-            with self.places():
-                return parse_number(self.value)
+            return self.parsed(parse_constant).constant
         whole = isinstance(self.value, int) and not isinstance(self.value, bool)
         if not (whole or isinstance(self.value, float)):
             raise self.expected("a number")
@@ -116,6 +123,18 @@ class DocumentEntry:
 
     def numbers(self) -> list[float]:
         return [entry.number() for entry in self.list()]
+
+    def parsed(self, parse: Callable[[str], Parsed]) -> Parsed:
+        """Return the parsed text of an entry, whose work and parts are taken from the budget of the document."""
+        with self.places():
+            part = parse(self.value)
+        self.budget.work -= part.work
+        self.budget.parts -= part.size
+        if self.budget.work < 0:
+            raise self.error(TOO_MUCH_IN_FILE)
+        if self.budget.parts < 0:
+            raise self.error(f"the expressions of a file must have at most {MOST_PARTS_OF_FILE} parts in all.")
+        return part
 
     @contextmanager
     def places(self) -> Generator[None]:
@@ -140,14 +159,12 @@ class Scope:
 
     names             coordinates, parameters and definitions by name
     bodies, joints    of a mechanism, by name
-    budget            number of parts that further expressions may have
     folder            that of the file, None for a text
     """
 
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     bodies: dict[str, Any] = field(default_factory=dict[str, Any])
     joints: dict[str, Any] = field(default_factory=dict[str, Any])
-    budget: int = MOST_PARTS_IN_ALL
     folder: Path | None = None
 
     def parsed(self, entry: DocumentEntry, parser: Callable[..., Parsed] = parse) -> Parsed:
@@ -155,12 +172,7 @@ class Scope:
         if not isinstance(entry.value, str):
             number = entry.number()
             return Parsed(sp.Integer(number) if isinstance(number, int) else sp.Float(number), 1, float(number))
-        with entry.places():
-            part = parser(entry.value, self.names)
-        self.budget -= part.size
-        if self.budget < 0:
-            raise entry.error(f"the expressions of a file must have at most {MOST_PARTS_IN_ALL} parts in all.")
-        return part
+        return entry.parsed(lambda text: parser(text, self.names))
 
 
 class FieldKind(NamedTuple):

@@ -13,7 +13,7 @@ that name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -24,7 +24,7 @@ from dalembert.model import expression_operands as operands
 from dalembert.model import graph
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
-from dalembert.model.expression_work import MOST_WORK, TOO_MUCH, work_of_operators
+from dalembert.model.expression_work import EXAMINED, MOST_WORK, TOO_MUCH, digits_of_integers, work_of_operators
 from dalembert.model.signal import signal_data
 
 MOST_NESTED = 100
@@ -42,7 +42,7 @@ class Parser:
         self.text, self.names = text, names
         self.tokens, self.place, self.depth = tokens_of(text), 0, 0
         self.functions: set[Any] = set()  # different ones so far
-        self.work = 0
+        self.work, self.examined = 0, digits_of_integers(self.tokens)
         self.spend(work_of_operators(self.tokens), self.token)
 
     @property
@@ -57,6 +57,10 @@ class Parser:
         self.work += work
         if self.work > MOST_WORK:
             raise self.error(f"{TOO_MUCH}. Divide it by definitions.", token)
+
+    def examine(self, parts: Sequence[Parsed]) -> None:
+        """Count the parts that SymPy examines to make a power, a quotient or a function; a file limits them."""
+        self.examined += sum(part.size for part in parts)
 
     def take(self, kind: str | None = None) -> Token:
         """Return the current token, which must be of a kind if one is given, and move on."""
@@ -80,7 +84,7 @@ class Parser:
         self.take("end")
         if graph.atoms(part.expression, type(sp.nan), type(sp.zoo), type(sp.oo), type(-sp.oo)):
             raise self.error("an expression must be finite; this one divides by zero.", start)
-        return part
+        return part._replace(work=1 + self.work + self.examined // EXAMINED)
 
     def equation(self) -> Parsed:
         """Return left minus right of the equation that the whole text is."""
@@ -164,6 +168,7 @@ class Parser:
         if kind == "**":
             sign = self.take()
             exponent = self.inner(lambda: self.number(_SIGN_OF_NUMBER))  # from the right: a**b**c = a**(b**c)
+            self.examine([left, exponent])
             return self.made(sign, nodes.power_part, left, exponent)
         return self.chain(left, ("+", "-") if kind in "+-" else ("*", "/"))
 
@@ -176,6 +181,8 @@ class Parser:
         while self.token.kind in kinds:
             sign = self.take()
             part = self.number(_BINDING[sign.kind] + 1)
+            if sign.kind == "/":
+                self.examine([part])
             parts.append(self.made(sign, invert, part) if sign.kind == kinds[1] else part)
         return self.made(first, join, parts)
 
@@ -187,6 +194,7 @@ class Parser:
                 raise self.error("an expression with a value was expected; got a condition.", start)
             sign = self.take()
             right = self.number(_BINDING[sign.kind] + 1)
+            self.examine([left, right])
             found.append(self.made(sign, nodes.comparison_part, _COMPARISONS[sign.kind], left, right))
             left = right
         return found[0] if len(found) == 1 else self.made(start, nodes.logical_part, sp.And, found)
@@ -198,6 +206,7 @@ class Parser:
         while self.token.kind == kind:
             self.take()
             parts.append(self.condition(_BINDING[kind] + 1))
+        self.examine(parts)
         return self.made(start, nodes.logical_part, sp.And if kind == "and" else sp.Or, parts)
 
     def prefix(self) -> Parsed:

@@ -49,12 +49,20 @@ class Parsed(NamedTuple):
     size          number of its parts, copies included
     value         its value if it is a constant
     tower         number of exponential functions inside one another
+    work          of making it from a text; 0 for a part of one
     """
 
     expression: Any
     size: int = 1
     value: float | None = None
     tower: int = 0
+    work: int = 0
+
+    @property
+    def constant(self) -> float:
+        """The value of a part that must be a constant."""
+        assert self.value is not None
+        return self.value
 
 
 def number_part(text: str) -> Parsed:

@@ -97,7 +97,9 @@ def call(parser: Parser, token: Token) -> Parsed:
     if name in ("multiplier", "reaction", "ideal_force"):
         part = _force(parser, name)
     elif name == "piecewise":
-        part = parser.made(token, nodes.piecewise_part, _pieces(parser))
+        pieces = _pieces(parser)
+        parser.examine([part for pair in pieces for part in pair])
+        part = parser.made(token, nodes.piecewise_part, pieces)
     elif name == "d":
         part = _derivative(parser, token)
     else:
@@ -109,6 +111,7 @@ def call(parser: Parser, token: Token) -> Parsed:
 def _function(parser: Parser, token: Token, name: str) -> Parsed:
     """Return a function by its name; repeated ones are in SymPy's cache and count once."""
     arguments = _arguments(parser, token, name)
+    parser.examine(arguments)
     key = (name, *(part.expression for part in arguments))
     if name != "sqrt" and key not in parser.functions:  # a root is a power
         parser.functions.add(key)

@@ -47,13 +47,18 @@ def parse_inequality(text: str, names: Mapping[str, Any]) -> Parsed:
     return with_deep_stack(lambda: Parser(text, names).inequality(), "an inequality")
 
 
+def parse_constant(text: str) -> Parsed:
+    """Return a parsed expression of numbers."""
+    part = parse(text, {})
+    if part.value is None:
+        raise ExpressionError("an expression of numbers was expected; got one that depends on time.", text, 0)
+    return part
+
+
 def parse_number(text: str) -> float:
     """Return the value of an expression of numbers.
 
     >>> parse_number("2*pi/4")
     1.5707963267948966
     """
-    part = parse(text, {})
-    if part.value is None:
-        raise ExpressionError("an expression of numbers was expected; got one that depends on time.", text, 0)
-    return part.value
+    return parse_constant(text).constant

@@ -10,6 +10,15 @@ from dalembert.model.expression_tokens import Token
 MOST_WORK = 12_000
 """Largest work of one expression; a thirtieth of it suffices for the gallery."""
 
+EXAMINED = 3
+"""Parts of the operands of powers, quotients and functions, or digits of whole numbers, in a unit of work."""
+
+MOST_WORK_OF_FILE = 50_000
+"""Largest work of all expressions of a file; a fifth of it suffices for the gallery."""
+
+MOST_PARTS_OF_FILE = 500_000
+"""Largest number of parts of all expressions of a file."""
+
 MOST_CONDITIONS = 200
 """Largest number of conditions joined by ``and`` or ``or``: SymPy compares each with all others."""
 
@@ -29,6 +38,12 @@ TOO_MUCH = (
     f"and each different function as {_FUNCTION} or more"
 )
 
+TOO_MUCH_IN_FILE = (
+    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one expression, "
+    f"and one more for every expression and every {EXAMINED} parts of the operands of powers, quotients and functions "
+    "or digits of whole numbers. Divide the model, state it as a mechanism, or build it in Python."
+)
+
 
 def work_of_operators(tokens: Iterable[Token]) -> int:
     """Return the work of the operators and the square roots, which are powers."""
@@ -36,6 +51,11 @@ def work_of_operators(tokens: Iterable[Token]) -> int:
         _SQUARE_ROOT if token.kind == "name" and token.text == "sqrt" else _OPERATORS.get(token.kind, 0)
         for token in tokens
     )
+
+
+def digits_of_integers(tokens: Iterable[Token]) -> int:
+    """Return the number of digits of all whole numbers: sums of fractions have denominators with as many."""
+    return sum(len(token.text) for token in tokens if token.kind == "number" and token.text.isdigit())
 
 
 def work_of_function(name: str | None, arguments: int) -> int:

@@ -235,13 +235,17 @@ class StateSymbols:
 
     def readable(self, expression: Any) -> str:
         """Return the expression as a user would type it, with primes for time derivatives."""
-        readable_symbols: dict[Any, Any] = {}
-        for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
-            spelled = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
-            readable_symbols.update({plain: sp.Symbol(text) for plain, text in zip(family, spelled, strict=True)})
         plain = self.plain(expression)
-        originals = {s: original_symbol(s) for s in graph.free_symbols(plain)}
-        return graph.shown(graph.replace(plain, originals | readable_symbols))
+        readable_symbols = {s: self._spelled.get(s) or original_symbol(s) for s in graph.free_symbols(plain)}
+        return graph.shown(graph.replace(plain, readable_symbols))
+
+    @cached_property
+    def _spelled(self) -> dict[Any, sp.Symbol]:
+        spelled: dict[Any, sp.Symbol] = {}
+        for name, *family in zip(self.names, self.q, self.qd, self.qdd, self.ideal_force, strict=True):
+            texts = (name, f"{name}'", f"{name}''", f"ideal_force({name})")
+            spelled.update({plain: sp.Symbol(text) for plain, text in zip(family, texts, strict=True)})
+        return spelled
 
 
 @lru_cache(maxsize=4096)

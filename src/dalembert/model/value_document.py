@@ -170,7 +170,7 @@ def read_times(entry: DocumentEntry) -> Any:
     if not isinstance(entry.value, str):
         with entry.places():
             return time_values(entry.numbers(), "times", increasing=True)
-    parts = [DocumentEntry(part, entry.path).number() for part in entry.value.split(":")]
+    parts = [DocumentEntry(part, entry.path, entry.budget).number() for part in entry.value.split(":")]
     if len(parts) != 3 or not float(parts[2]).is_integer() or not 2 <= parts[2] <= MOST_OUTPUT_TIMES:
         raise entry.error('`times` must be an array of times, or "start:end:count" as in "0:10:101".')
     with entry.places():
