@@ -47,7 +47,8 @@ def assert_own_work(mechanism: da.Mechanism, run: da.Trajectory, weights: np.nda
         power = of(mechanism, run, joint, reactions[joint.name])
         rate = 1 + np.abs(ledger.power).max()
         np.testing.assert_allclose(ledger.power[:, entries].sum(axis=1), power, rtol=0, atol=accuracy * rate)
-        assert ledger.work[-1, entries].sum() == pytest.approx(weights @ power, abs=accuracy * scale), joint.name
+        if not run.events:  # the quadrature knows no impacts, whose work is no integral of a power
+            assert ledger.work[-1, entries].sum() == pytest.approx(weights @ power, abs=accuracy * scale), joint.name
     change = ledger.energy - ledger.energy[0]
     np.testing.assert_allclose(ledger.work.sum(axis=1), change, rtol=0, atol=accuracy * scale)
     assert ledger.closure < 10
