@@ -10,7 +10,7 @@ from dalembert.model.expression_tokens import Token
 MOST_WORK = 12_000
 """Largest work of one expression; a thirtieth of it suffices for the gallery."""
 
-EXAMINED = 3
+EXAMINED = 2
 """Parts of the operands of powers, quotients and functions, or digits of whole numbers, in a unit of work."""
 
 MOST_WORK_OF_FILE = 50_000
@@ -39,7 +39,7 @@ TOO_MUCH = (
 )
 
 TOO_MUCH_IN_FILE = (
-    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one expression, "
+    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, "
     f"and one more for every expression and every {EXAMINED} parts of the operands of powers, quotients and functions "
     "or digits of whole numbers. Divide the model, state it as a mechanism, or build it in Python."
 )
