@@ -201,6 +201,18 @@ def test_model_files_run_like_cases(tmp_path: Path) -> None:
     assert "control = { period = 0.001 }" in file.read_text(encoding="utf-8")
 
 
+def test_new_files_from_model_files(template: Path) -> None:
+    """Everything is copied, also the checks and the drawing, which cases of the gallery lose."""
+    copy = template.with_name("copy.toml")
+    assert f"wrote {copy}" in invoke("new", str(copy), "--from", str(template))
+    one, other = da.load(template), da.load(copy)
+    assert (other.system, other.title, dict(other.parameters)) == (one.system, one.title, dict(one.parameters))
+    assert other.checks == one.checks != () and other.points.keys() == one.points.keys() != set()
+    refused = RUNNER.invoke(app, ["new", str(template.with_name("b.toml")), "--from", "no/such.toml"])
+    assert "there is no `no/such.toml`" in str(refused.exception)
+    assert not template.with_name("b.toml").exists()
+
+
 @pytest.fixture
 def template(tmp_path: Path) -> Path:
     """The file that `dalembert new` writes, with a short motion."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dalembert import gallery
 
 if TYPE_CHECKING:
+    from dalembert.files.model import ModelFile
     from dalembert.gallery.definition import Case
 
 
@@ -29,3 +30,14 @@ def named_case(name: str, changed: Mapping[str, float] | None = None) -> Case:
 
     model = load(name)
     return case_of(replace(model, parameters={**model.parameters, **(changed or {})}), Path(name).stem)
+
+
+def named_model(name: str) -> ModelFile:
+    """Return a model file, or a case of the gallery as a model, without its checks and pictures."""
+    if is_file(name):
+        from dalembert.files.load import load
+
+        return load(name)
+    from dalembert.gallery.file_case import model_of
+
+    return model_of(gallery.case(name))

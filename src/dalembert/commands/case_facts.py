@@ -13,7 +13,7 @@ from rich.table import Table
 import dalembert
 from dalembert import gallery
 from dalembert.commands.options import Name
-from dalembert.named_cases import named_case
+from dalembert.named_cases import named_case, named_model
 from dalembert.output_files import DerivationFormat, derivation_format, require_target
 from dalembert.terminal import console_of, facts_table, print_text
 
@@ -119,14 +119,16 @@ def classify(name: Name) -> None:
 
 def new(
     path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.", show_default=False)],
-    source: Annotated[str | None, typer.Option("--from", help="A case of the gallery to write instead.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--from", help="A case of the gallery, or a model file, to write instead.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
 ) -> None:
-    """Write a model file to begin with: a pendulum with comments, or a case of the gallery.
+    """Write a model file to begin with: a pendulum with comments, a case of the gallery, or another model file.
 
     Example: dalembert new pendulum.toml
 
-    The checks and pictures of a case, which are Python functions, are not written.
+    The checks and pictures of a case, which are Python functions, are not written; the comments of a file neither.
     """
     require_target(path, "path", (".toml",))
     if path.exists() and not force:
@@ -136,7 +138,5 @@ def new(
 
         path.write_text(template(path.name), encoding="utf-8")
     else:
-        from dalembert.gallery.file_case import model_of
-
-        model_of(gallery.case(source)).save(path)
+        named_model(source).save(path)
     print_text(f"wrote {path}")
