@@ -16,13 +16,14 @@ from dalembert.figures.view import checked_view
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.start_states import require_start
 from dalembert.integration.trajectory import Trajectory
-from dalembert.live.experiment import Experiment, require_live, require_sliding
+from dalembert.live.experiment import USE_SIMULATE, Experiment, require_live, require_sliding
 from dalembert.live.html import write_live_page
 from dalembert.live.scene import USUAL_VIEW, Scene, scene_of_points
 from dalembert.mechanisms.joint import Joint
 from dalembert.mechanisms.layout import layout_of, scene_of_layout
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.visited_states import VisitedStates
+from dalembert.model.event import Event
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import AnySystem, method_of, prepared
@@ -56,6 +57,7 @@ def page(
     max_step: float | None = None,
     allow_violation: bool = False,
     control: Controller | None = None,
+    events: Sequence[Event] = (),
 ) -> Path:
     """Write a page that runs a system in the browser, with sliders for all its numbers, and return its path.
 
@@ -80,12 +82,13 @@ def page(
     title, about       heading of the page and a sentence below it
     view               azimuth and elevation in degrees from which a motion in space is seen at first
     rtol, atol, drift, max_step, allow_violation, control    as for ``da.simulate``
+    events             must be empty: a page does not compute events
 
     Raises
     ------
-    InputError    missing, unknown, misshapen or non-finite numbers; a system that the compiled integrator cannot run,
-                  such as a ``da.FunctionSystem``, a sampled controller, or a function that cannot be compiled; a page
-                  of more than 1.5 MB
+    InputError    missing, unknown, misshapen or non-finite numbers; events; a system that the compiled integrator
+                  cannot run, such as a ``da.FunctionSystem``, a sampled controller, or a function that cannot be
+                  compiled; a page of more than 1.5 MB
     StateError    a start that does not satisfy the constraints
 
     Examples
@@ -105,6 +108,10 @@ def page(
     pendulum.html
     """
     target_path(path, (".html",))
+    if events:
+        raise InputError(
+            f"a live page must be of a system whose constraints hold all the time, without `events`. {USE_SIMULATE}"
+        )
     _require_drawable(system, points, links)
     plain: Any = system.system if isinstance(system, Mechanism) else system
     experiment = _experiment(

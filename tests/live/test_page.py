@@ -122,6 +122,7 @@ MESSAGES = {
     r"a live page runs constraints that always hold; `floor` can open and close, or be switched": refused(
         da.System((X,), [[1]], (-1,), da.Constraint(X >= 0, name="floor", restitution=0.5)), LINE
     ),
+    r"hold all the time, without `events`\. `da\.simulate` computes it; `run\.animate`": refused(events=[da.Event(X)]),
     "a live page does not `conserve` first integrals": refused(drift=da.Projection(conserve=X)),
     "runs continuous controllers with a known bound; got a sampled controller": refused(
         da.System((X,), [[1]], (0,)), LINE, control=controller(period=0.1)
