@@ -145,8 +145,10 @@ def main() -> None:
         np.save(arguments[3], finest()[0])
     elif arguments and arguments[0] in PROGRAMS:
         measure(arguments[0], arguments[1], int(arguments[2]), Path(arguments[3] if len(arguments) > 3 else "none"))
-    else:
+    elif set(arguments) <= set(SIZES):
         measure_all(arguments or list(SIZES))
+    else:
+        sys.exit(f"usage: python -m benchmarks.large [{' | '.join(SIZES)}] ...; got {' '.join(arguments)}")
 
 
 if __name__ == "__main__":
