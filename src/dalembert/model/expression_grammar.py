@@ -24,7 +24,13 @@ from dalembert.model import expression_operands as operands
 from dalembert.model import graph
 from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
-from dalembert.model.expression_work import EXAMINED, MOST_WORK, TOO_MUCH, digits_of_integers, work_of_operators
+from dalembert.model.expression_work import (
+    EXAMINED_PER_WORK,
+    MOST_WORK_OF_EXPRESSION,
+    TOO_MUCH,
+    digits_of_integers,
+    work_of_operators,
+)
 from dalembert.model.signal import signal_data
 
 MOST_NESTED = 100
@@ -55,7 +61,7 @@ class Parser:
     def spend(self, work: int, token: Token) -> None:
         """Count the work of what is about to be made, and raise an error if it is too much in all."""
         self.work += work
-        if self.work > MOST_WORK:
+        if self.work > MOST_WORK_OF_EXPRESSION:
             raise self.error(f"{TOO_MUCH}. Divide it by definitions.", token)
 
     def examine(self, parts: Sequence[Parsed]) -> None:
@@ -84,7 +90,7 @@ class Parser:
         self.take("end")
         if graph.atoms(part.expression, type(sp.nan), type(sp.zoo), type(sp.oo), type(-sp.oo)):
             raise self.error("an expression must be finite; this one divides by zero.", start)
-        return part._replace(work=1 + self.work + self.examined // EXAMINED)
+        return part._replace(work=1 + self.work + self.examined // EXAMINED_PER_WORK)
 
     def equation(self) -> Parsed:
         """Return left minus right of the equation that the whole text is."""

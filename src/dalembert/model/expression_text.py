@@ -16,7 +16,7 @@ from dalembert.model.expression_functions import NAME_OF_FUNCTION, WORDS
 from dalembert.model.expression_grammar import MOST_NESTED
 from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_tokens import MOST_CHARACTERS, tokens_of
-from dalembert.model.expression_work import MOST_WORK, TOO_MUCH, work_of_function, work_of_operators
+from dalembert.model.expression_work import MOST_WORK_OF_EXPRESSION, TOO_MUCH, work_of_function, work_of_operators
 from dalembert.model.python_functions import AppliedPythonFunction
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import ConstraintSymbol, ideal_force, t
@@ -56,7 +56,7 @@ def expression_text(expression: Any) -> str:
     made = graph.atoms(expression, Application) - graph.atoms(expression, AppliedUndef)
     work = sum(work_of_function(NAME_OF_FUNCTION.get(e.func), len(e.args)) for e in made)
     work += work_of_operators(tokens_of(text))
-    if work > MOST_WORK:
+    if work > MOST_WORK_OF_EXPRESSION:
         raise ModelError([f"{TOO_MUCH}; got {work}. {_SMALLER}"])
     return text
 

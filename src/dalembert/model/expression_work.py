@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from dalembert.model.expression_tokens import Token
 
-MOST_WORK = 12_000
+MOST_WORK_OF_EXPRESSION = 12_000
 """Largest work of one expression; a thirtieth of it suffices for the gallery."""
 
-EXAMINED = 2
+EXAMINED_PER_WORK = 2
 """Parts of the operands of powers, quotients and functions, or digits of whole numbers, in a unit of work."""
 
 MOST_WORK_OF_FILE = 50_000
@@ -30,18 +30,18 @@ _OPERATORS = {
     **dict.fromkeys(("/", "**", "<", "<=", ">", ">=", "=", "!="), 4),
     "'": 2,
 }
-_SQUARE_ROOT, _FUNCTION, _ABRUPT, _PAIR = 8, 24, 120, 10
+_SQUARE_ROOT, _FUNCTION, _ABRUPT, _PAIR_OF_ARGUMENTS = 8, 24, 120, 10
 _ABRUPT_FUNCTIONS = ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside")
 
 TOO_MUCH = (
-    f"an expression must have at most {MOST_WORK} operations, in which a power, a quotient or a comparison counts as 4 "
-    f"and each different function as {_FUNCTION} or more"
+    f"an expression must have at most {MOST_WORK_OF_EXPRESSION} operations, in which a power, a quotient or a "
+    f"comparison counts as 4 and each different function as {_FUNCTION} or more"
 )
 
 TOO_MUCH_IN_FILE = (
-    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, "
-    f"and one more for every expression and every {EXAMINED} parts of the operands of powers, quotients and functions "
-    "or digits of whole numbers. Divide the model, state it as a mechanism, or build it in Python."
+    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, and one "
+    f"more for every expression and for every {EXAMINED_PER_WORK} parts of the operands of powers, quotients and "
+    "functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it in Python."
 )
 
 
@@ -61,5 +61,5 @@ def digits_of_integers(tokens: Iterable[Token]) -> int:
 def work_of_function(name: str | None, arguments: int) -> int:
     """Return the work of a function; SymPy compares the arguments of a minimum or a maximum with one another."""
     if name in _ABRUPT_FUNCTIONS:
-        return _ABRUPT + (_PAIR * arguments * (arguments - 1) // 2 if name in ("min", "max") else 0)
+        return _ABRUPT + (_PAIR_OF_ARGUMENTS * arguments * (arguments - 1) // 2 if name in ("min", "max") else 0)
     return _FUNCTION
