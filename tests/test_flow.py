@@ -145,7 +145,7 @@ def test_a_fit_takes_the_same_derivatives() -> None:
     settings = {"rtol": 1e-11, "atol": 1e-13, "max_steps": 1000}
     seen = da.Observation(times, {"x": np.zeros(4)}, (1,), (0.5,))
     problem = Problem.of(damped, seen, ("g", "a0"), {"g": 4, "a0": 0.3}, None, None, settings)
-    np.testing.assert_allclose(problem.jacobian(at), slopes, atol=1e-8)
+    np.testing.assert_allclose(problem.jacobian(at, np.ones(2)), slopes, atol=1e-8)
 
 
 @pytest.mark.slow  # JAX compiles derivatives for seconds

@@ -36,7 +36,7 @@ BatchIntegrator = Callable[..., tuple[Floats, Floats]]
 Start = tuple[Floats, Floats]
 """Positions and velocities, each (n, N), at which members start."""
 
-EXAMINED = 4096
+EXAMINED_AT_ONCE = 4096
 """Members whose last states are examined at once, to bound the memory for their mass matrices."""
 
 MAX_GROUPS = 64
@@ -117,8 +117,8 @@ class NativeMembers:
         All of them are examined only if one of a sample has: a step that is too long is so for many of them.
         """
         off, left = np.zeros(len(y), bool), np.flatnonzero(done)
-        for stride in (max(len(left) // EXAMINED, 1), 1):
-            for part in np.array_split(left[::stride], max(len(left[::stride]) // EXAMINED, 1)):
+        for stride in (max(len(left) // EXAMINED_AT_ONCE, 1), 1):
+            for part in np.array_split(left[::stride], max(len(left[::stride]) // EXAMINED_AT_ONCE, 1)):
                 at = np.full(len(part), float(self.times[-1]))
                 terms = terms_of_states(self.dynamics, y[part], at, np.ascontiguousarray(members.p[:, part].T))
                 off[part] = off_constraints(terms, y[part, : y.shape[1] // 2]).any(axis=1)

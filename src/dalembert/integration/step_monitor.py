@@ -24,7 +24,7 @@ from dalembert.native.step_control import ABRUPT
 LONG_STEP = 3.0
 """Ratio of a step to the median of its batch above which the step counts as doubtful."""
 
-MOST_WORK = 1e9
+MOST_WORK_OF_CHECKS = 1e9
 """Multiplications in determinants beyond which monitoring of orientations ends: it must not take longer than the
 integration."""
 
@@ -97,7 +97,7 @@ class StepMonitor:
         """Return those of the given steps in which the rows change their orientation from the end of a part to the
         next one."""
         self.work += steps.size * parts * self.work_of_determinant
-        if self.work > MOST_WORK:
+        if self.work > MOST_WORK_OF_CHECKS:
             return steps[:0]
         # undivided steps, some of length zero, are compared at their ends as they are
         ends = np.stack([steps, steps + 1], axis=1)

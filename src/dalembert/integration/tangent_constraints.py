@@ -30,7 +30,7 @@ NEAR = 0.1
 """Distance to a state that satisfies all constraints, relative to the motion up to there, at which a motion may follow
 the constraints: it is of higher order in time."""
 
-NEWTON_STEPS = 30
+MOST_STEPS_TO_CONTACT = 30
 """Gauss–Newton steps towards a state that satisfies all constraints."""
 
 NAMED = 1e-6
@@ -79,7 +79,7 @@ def _can_follow(dynamics: Dynamics, p: Any, y: Floats, later: Floats, t: float, 
     (q0, _), (q, qd) = np.split(y, 2), np.split(later, 2)
     unit = own_units(np.asarray(terms_at(dynamics, q0, qd, t, p).M))
     found = q
-    for _ in range(NEWTON_STEPS):
+    for _ in range(MOST_STEPS_TO_CONTACT):
         terms = terms_at(dynamics, found, qd, t, p)
         found = found - np.linalg.lstsq(np.asarray(terms.A)[rows] / unit, np.asarray(terms.position)[rows])[0] / unit
         if not np.isfinite(found).all():

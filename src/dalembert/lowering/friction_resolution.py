@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAR = 6.0
 """Speed, relative to the scale, above which the coefficient no longer changes: e^(-36) is rounding."""
 
-LARGEST_CHANGE = 0.5
+LARGEST_CHANGE_OF_FRICTION = 0.5
 """Change of the velocity in a step near rest, relative to the larger one of the speed before it and the scale."""
 
 
@@ -49,5 +49,5 @@ def _is_resolved(terms: RecordedTerms, u: sl.Vector, v: sl.Vector) -> Any:
     away = [record("<", FAR**2, square) for square in squares[:2]]
     # on one side of rest, or nearly so in a plane
     away.append(record("<", 0.0, sl.dot(u, v)))
-    most = sl.mul(LARGEST_CHANGE**2, terms.larger(squares[0], 1.0))
+    most = sl.mul(LARGEST_CHANGE_OF_FRICTION**2, terms.larger(squares[0], 1.0))
     return record("or", reduce(lambda a, b: record("and", a, b), away), record("<=", squares[2], most))

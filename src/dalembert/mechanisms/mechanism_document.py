@@ -100,7 +100,7 @@ _INERTIA = FieldKind(read_nested, _write_inertia, "nested")
 _VECTOR = FieldKind(read_expressions, write_nested, "vector")
 _AT_POINT = FieldKind(_read_point, _write_point, "point")
 _JOINT = FieldKind(_read_joint, lambda joint: joint.name, "text")
-_PAIR = FieldKind(_read_limits, _write_limits, "several")
+_TWO_LIMITS = FieldKind(_read_limits, _write_limits, "several")
 _CURVE = function_field("`curve` of a joint", "x", "y", "z", least=2, several=True)
 _SURFACE = function_field("`surface` of a joint", "x", "y", "z", least=3)
 _PROFILE = function_field("`profile` of a joint", "s", several=True)
@@ -131,7 +131,7 @@ BODIES: dict[str, tuple[Any, Fields]] = {
 
 _ENDS: Fields = {"name": TEXT, "first": _AT_POINT, "second": _AT_POINT}
 _WITH_LAWS: Fields = {"nonideal": LAW}
-_LIMITS: Fields = {"limits": _PAIR, "restitution": EXPRESSION}
+_LIMITS: Fields = {"limits": _TWO_LIMITS, "restitution": EXPRESSION}
 _ROUND: Fields = {"radius": EXPRESSION, "inside": BOOLEAN}
 _IMPACTS: Fields = {"restitution": EXPRESSION, "impact": TEXT}
 _DAMPED: Fields = {"stiffness": EXPRESSION, "damping": EXPRESSION}

@@ -45,7 +45,7 @@ LARGEST_ANGLE = 3e9
 """Angles beyond are not reduced, since the number of quarter turns would not fit in 32 bits. The result is NaN, and the
 member is handed over to the general integrator."""
 
-INT, LONG = ir.IntType(32), ir.IntType(64)
+INT = ir.IntType(32)
 
 
 def sine_and_cosine(builder: Any, x: Any) -> tuple[Any, Any]:
@@ -112,7 +112,7 @@ def _reduced(b: Any, f: _Arithmetic, x: Any) -> tuple[Any, Any, Any]:
     known = b.fcmp_ordered("<", call(b, "llvm.fabs", [x]), f(LARGEST_ANGLE))
     # the sum has no bits for fractions, so that its last bits are the integer: conversions take longer
     shifted = f.fma(x, f(PER_QUARTER), f(WITHOUT_FRACTIONS))
-    turns = b.trunc(b.bitcast(shifted, lanes_of(module, LONG)), lanes_of(module, INT))
+    turns = b.trunc(b.bitcast(shifted, lanes_of(module, ir.IntType(64))), lanes_of(module, INT))
     minus = b.fsub(f(WITHOUT_FRACTIONS), shifted)
     first, second, third = map(f, QUARTER)
     # exact: x and k π/2 are multiples of 2⁻⁵² (for |x| ≥ 1; else k is 0 or ±1), and their difference is below one

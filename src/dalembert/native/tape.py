@@ -71,7 +71,7 @@ class Tape:
         self._values: list[Value] = []
         # values compare by identity, so that equal keys mean the same operation on the same lines
         self._known: dict[Operation, Value] = {}
-        self._constant: dict[int, bool] = {}
+        self._constant: list[bool] = []
 
     def input(self, array: str, place: int) -> Value:
         return self._line(Operation("input", (array, place)))
@@ -105,10 +105,10 @@ class Tape:
         """Return whether a number or a recorded value depends on parameters alone; steps need not compute it."""
         if not isinstance(value, Value):
             return True
-        if value.line not in self._constant:
-            name, arguments = self.lines[value.line]
-            inner = [a for a in arguments if isinstance(a, Value)]
-            self._constant[value.line] = arguments[0] == "p" if name == "input" else all(map(self.is_constant, inner))
+        # line by line, since an expression may be nested more deeply than Python calls functions
+        for name, arguments in self.lines[len(self._constant) : value.line + 1]:
+            inner = (self._constant[a.line] for a in arguments if isinstance(a, Value))
+            self._constant.append(arguments[0] == "p" if name == "input" else all(inner))
         return self._constant[value.line]
 
     def subtract(self, a: Any, b: Any) -> Any:

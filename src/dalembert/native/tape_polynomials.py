@@ -16,6 +16,8 @@ from dalembert.native.tape import Tape, Value
 LONGEST_SUM = 48
 """Sums of more terms are not expanded: it would take more operations to evaluate them as polynomials."""
 
+SUMS_AND_PRODUCTS = ("fmul", "fadd", "fsub")
+
 Polynomial = dict[tuple[int, ...], Any]
 """The coefficient of each product, by the sorted lines of its factors on the tape."""
 
@@ -52,35 +54,46 @@ class TapePolynomials:
     def __init__(self, tape: Tape):
         self.tape = tape
         self._expanded: dict[int, Polynomial] = {}
-        self._depends_on_angles: dict[int, bool] = {}
+        self._depends_on_angles: list[bool] = []
 
     def expand(self, value: Any) -> Polynomial:
         """Return a number or a recorded value as a polynomial."""
         if not isinstance(value, Value):
             return {} if value == 0 else {(): value}
-        if value.line not in self._expanded:
-            self._expanded[value.line] = self._expand_line(value.line)
+        # an expression may be nested more deeply than Python calls functions
+        waiting = [value.line]
+        while waiting:
+            inner = [a.line for a in self._operands(waiting[-1]) if isinstance(a, Value)]
+            missing = [line for line in inner if line not in self._expanded]
+            if missing:
+                waiting += missing
+            else:
+                line = waiting.pop()
+                self._expanded[line] = self._expand_line(line)
         return self._expanded[value.line]
 
-    def _expand_line(self, line: int) -> Polynomial:
+    def _operands(self, line: int) -> tuple[Any, ...]:
+        """Return the factors of a product, or the terms of a sum that is expanded; none of another line."""
         name, arguments = self.tape.lines[line]
+        return arguments if name == "fmul" or (name in ("fadd", "fsub") and self._has_angles(line)) else ()
+
+    def _expand_line(self, line: int) -> Polynomial:
+        """Expand a line whose operands have been expanded."""
         itself: Polynomial = {(line,): 1}
-        if name == "fmul":
-            found = multiply(*map(self.expand, arguments))
-        elif name in ("fadd", "fsub") and self._has_angles(line):
-            first, second = map(self.expand, arguments)
-            found = add(first, second, 1 if name == "fadd" else -1)
-        else:
+        operands = [self._expanded[a.line] if isinstance(a, Value) else self.expand(a) for a in self._operands(line)]
+        if not operands:
             return itself
+        (first, second), name = operands, self.tape.lines[line].name
+        found = multiply(first, second) if name == "fmul" else add(first, second, 1 if name == "fadd" else -1)
         return found if len(found) <= LONGEST_SUM else itself
 
     def _has_angles(self, line: int) -> bool:
         """Return whether sines or cosines enter a line by sums and products."""
-        if line not in self._depends_on_angles:
-            name, arguments = self.tape.lines[line]
-            inner = [a.line for a in arguments if isinstance(a, Value)] if name in ("fmul", "fadd", "fsub") else []
-            self._depends_on_angles[line] = name in ("sin", "cos") or any(map(self._has_angles, inner))
-        return self._depends_on_angles[line]
+        found = self._depends_on_angles
+        for name, arguments in self.tape.lines[len(found) : line + 1]:
+            inner = [found[a.line] for a in arguments if isinstance(a, Value)] if name in SUMS_AND_PRODUCTS else []
+            found.append(name in ("sin", "cos") or any(inner))
+        return found[line]
 
     def is_bounded(self, p: Polynomial) -> bool:
         """Return whether a polynomial is known to be bounded: it contains sines, cosines and parameters alone."""
