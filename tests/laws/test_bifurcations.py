@@ -49,7 +49,7 @@ def test_all_steps_are_compared() -> None:
 
 
 def test_determinants_are_not_computed_beyond_their_share_of_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_monitor, "MOST_WORK", 1)  # a determinant of one row of two coordinates takes two
+    monkeypatch.setattr(step_monitor, "MOST_WORK_OF_CHECKS", 1)  # a determinant of one row of two coordinates takes two
     cross = da.System((x, y), sp.eye(2), (-x, 0), da.Constraint(x * y, name="cross"))
     assert noted(da.simulate(cross, (-1, 0), (0, 0), times=[0, 10])) == []
 
