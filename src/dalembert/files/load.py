@@ -52,7 +52,7 @@ _HINTS = {
     "Expected newline or end of document after a statement": "Texts and expressions are written between quotes.",
     "Cannot overwrite a value": "A key is given twice, or a table of an array has one bracket: write `[[bodies]]`.",
 }
-"""What to do after messages of ``tomllib``."""
+"""Remedies by the messages of ``tomllib``."""
 
 _PLACE = re.compile(r"(?P<problem>.*?) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
 
