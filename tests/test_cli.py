@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dalembert as da
 from dalembert.cli import app, main
-from dalembert.watching import changes
+from dalembert.commands.watching import changes
 
 RUNNER = CliRunner()
 

@@ -17,6 +17,7 @@ if "jax" in sys.modules:
 else:
     os.environ["JAX_ENABLE_X64"] = "1"  # read by JAX when it is imported, which is put off until it is needed
 
+from dalembert.common.extras import with_extra
 from dalembert.errors import ConstraintError as ConstraintError
 from dalembert.errors import DalembertError as DalembertError
 from dalembert.errors import DeviceError as DeviceError
@@ -28,7 +29,6 @@ from dalembert.errors import ModelError as ModelError
 from dalembert.errors import PainleveError as PainleveError
 from dalembert.errors import SimulationError as SimulationError
 from dalembert.errors import StateError as StateError
-from dalembert.extras import with_extra
 
 if TYPE_CHECKING:
     from dalembert import gallery as gallery
@@ -39,7 +39,12 @@ if TYPE_CHECKING:
     from dalembert.analysis.verdict import Verdict as Verdict
     from dalembert.control.controller import Controller as Controller
     from dalembert.control.controller import controller as controller
-    from dalembert.differentiable import flow as flow
+    from dalembert.derivatives.flow import flow as flow
+    from dalembert.derivatives.linearization import Linearization as Linearization
+    from dalembert.derivatives.linearization import linearize as linearize
+    from dalembert.derivatives.periodic import PeriodicMotion as PeriodicMotion
+    from dalembert.derivatives.periodic import periodic_motion as periodic_motion
+    from dalembert.derivatives.periodic import transition_matrix as transition_matrix
     from dalembert.ensembles.designs import grid as grid
     from dalembert.ensembles.designs import latin as latin
     from dalembert.ensembles.designs import scatter as scatter
@@ -69,8 +74,6 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Baumgarte as Baumgarte
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.method import Implicit as Implicit
-    from dalembert.linearization import Linearization as Linearization
-    from dalembert.linearization import linearize as linearize
     from dalembert.live_page import page as page
     from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
     from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
@@ -147,16 +150,13 @@ if TYPE_CHECKING:
     from dalembert.model.term_groups import MassEntries as MassEntries
     from dalembert.model.uncertainty import AdaptiveBound as AdaptiveBound
     from dalembert.model.uncertainty import BoundedUncertainty as BoundedUncertainty
-    from dalembert.periodic import PeriodicMotion as PeriodicMotion
-    from dalembert.periodic import periodic_motion as periodic_motion
-    from dalembert.periodic import transition_matrix as transition_matrix
     from dalembert.report.derivation import Derivation as Derivation
     from dalembert.report.derive import derive as derive
-    from dalembert.reproduction import Trajectory as Trajectory
-    from dalembert.reproduction import reproduce as reproduce
-    from dalembert.stored_run import simulate_to_store as simulate_to_store
-    from dalembert.variational import Vakonomic as Vakonomic
-    from dalembert.variational import vakonomic as vakonomic
+    from dalembert.saved_runs.reproduction import Trajectory as Trajectory
+    from dalembert.saved_runs.reproduction import reproduce as reproduce
+    from dalembert.saved_runs.stored_run import simulate_to_store as simulate_to_store
+    from dalembert.variational.vakonomic import Vakonomic as Vakonomic
+    from dalembert.variational.vakonomic import vakonomic as vakonomic
     from dalembert.verbs import build as build
     from dalembert.verbs import consistent_state as consistent_state
     from dalembert.verbs import motion as motion
@@ -171,7 +171,9 @@ _MODULES = {
     "analysis.reduction": "reduce",
     "analysis.verdict": "Verdict",
     "control.controller": "Controller controller",
-    "differentiable": "flow",
+    "derivatives.flow": "flow",
+    "derivatives.linearization": "Linearization linearize",
+    "derivatives.periodic": "PeriodicMotion periodic_motion transition_matrix",
     "ensembles.designs": "grid latin scatter sobol",
     "ensembles.ensemble": "simulate_ensemble",
     "equation.answer": "ConstrainedMotion",
@@ -195,9 +197,7 @@ _MODULES = {
     "hybrid.moreau_jean": "MoreauJean",
     "integration.drift": "Baumgarte Projection",
     "integration.method": "Implicit",
-    "linearization": "Linearization linearize",
     "live_page": "page",
-    "mechanisms.mechanism_assembly": "Assembly",
     "mechanisms.contact_joints": "PlaneContact RoundContact",
     "mechanisms.couplings": "Drive Gear PointOnCurve PointOnSurface",
     "mechanisms.extra_coordinates": "ExtraCoordinates",
@@ -208,6 +208,7 @@ _MODULES = {
     "mechanisms.joints": "Prismatic Revolute Rod Rope Weld",
     "mechanisms.massless_body": "MasslessBody",
     "mechanisms.mechanism": "Mechanism",
+    "mechanisms.mechanism_assembly": "Assembly",
     "mechanisms.particle": "Particle",
     "mechanisms.planar_body": "PlanarBody",
     "mechanisms.profiles": "Cam RollingOnProfile",
@@ -233,12 +234,11 @@ _MODULES = {
     "model.system": "System",
     "model.term_groups": "AppliedForce MassEntries",
     "model.uncertainty": "AdaptiveBound BoundedUncertainty",
-    "periodic": "PeriodicMotion periodic_motion transition_matrix",
     "report.derivation": "Derivation",
     "report.derive": "derive",
-    "reproduction": "Trajectory reproduce",
-    "stored_run": "simulate_to_store",
-    "variational": "Vakonomic vakonomic",
+    "saved_runs.reproduction": "Trajectory reproduce",
+    "saved_runs.stored_run": "simulate_to_store",
+    "variational.vakonomic": "Vakonomic vakonomic",
     "verbs": "build consistent_state motion simulate",
 }
 """Public names by the module that defines them; it is imported when one of them is first used."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dalembert.extras import require
+from dalembert.common.extras import require
 
 
 def main() -> None:

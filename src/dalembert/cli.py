@@ -10,9 +10,9 @@ import typer
 import dalembert
 from dalembert.commands.case_facts import check, classify, derive, list_cases, new, show
 from dalembert.commands.simulations import animate, run, sweep
+from dalembert.commands.terminal import print_text, transliterate_output
 from dalembert.commands.user_errors import messages
 from dalembert.commands.written_files import demo, export, page
-from dalembert.terminal import print_text, transliterate_output
 
 app = typer.Typer(
     help="Constrained motion by the Udwadia–Kalaba equation.",

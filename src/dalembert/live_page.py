@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.target_path import target_path
 from dalembert.control.controlled_plant import controlled
 from dalembert.control.controller import Controller
 from dalembert.errors import InputError, SimulationError
@@ -27,7 +28,6 @@ from dalembert.model.event import Event
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.settings import AnySystem, method_of, prepared
-from dalembert.target_path import target_path
 from dalembert.verbs import simulate
 
 ROOM_FOR_OTHER_MOTIONS = 0.6

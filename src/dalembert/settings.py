@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.extras import require
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
-from dalembert.extras import require
 from dalembert.integration.drift import Drift, NoCure
 from dalembert.integration.method import Implicit, Method
 from dalembert.lowering.build import build

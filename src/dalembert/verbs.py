@@ -18,7 +18,6 @@ from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
-from dalembert.event_run import simulate_with_events
 from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
@@ -30,14 +29,6 @@ from dalembert.integration.start_states import State, nearest_state
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.time_segments import settled_run, settled_times
 from dalembert.integration.trajectory import Trajectory
-from dalembert.large_runs import (
-    is_default,
-    large_consistent_state,
-    large_motion,
-    large_simulation,
-    supports,
-    with_arrays,
-)
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
@@ -47,8 +38,17 @@ from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
 from dalembert.model.system import System
+from dalembert.runs.event_run import simulate_with_events
+from dalembert.runs.large_runs import (
+    is_default,
+    large_consistent_state,
+    large_motion,
+    large_simulation,
+    supports,
+    with_arrays,
+)
+from dalembert.runs.simulated_run import SimulatedRun, symbols_of
 from dalembert.settings import AnySystem, method_of, prepared, require_coefficients, require_system
-from dalembert.simulated_run import SimulatedRun, symbols_of
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
@@ -203,7 +203,7 @@ def simulate(
     True
     """
     if isinstance(solver, MoreauJean):
-        from dalembert.stepped_run import refuse_other_methods, simulate_by_steps  # imported here: needs SciPy
+        from dalembert.runs.stepped_run import refuse_other_methods, simulate_by_steps  # imported here: needs SciPy
 
         refuse_other_methods(formulation, step, max_step, events, control, drift)
         return simulate_by_steps(

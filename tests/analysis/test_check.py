@@ -6,7 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.analysis.hidden_constraints import hidden_constraints
-from dalembert.linear_algebra import dependencies, determined, independent_rows
+from dalembert.numerics.linear_algebra import dependencies, determined, independent_rows
 
 q = q1, q2, q3 = da.coordinates("q1 q2 q3")
 v1, v2, v3 = (c.diff(da.t) for c in q)

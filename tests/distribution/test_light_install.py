@@ -104,7 +104,7 @@ def test_the_command_line_names_its_extra() -> None:
 
 
 def test_other_missing_packages_are_not_touched() -> None:
-    from dalembert.extras import with_extra
+    from dalembert.common.extras import with_extra
 
     missing = ModuleNotFoundError("No module named 'scipy'", name="scipy")
     assert with_extra(missing) is missing

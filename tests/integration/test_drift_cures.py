@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import dalembert as da
+from dalembert.common.lazy_jax import jnp
+from dalembert.common.stabilisation import Gains
 from dalembert.integration.drift import Drift
-from dalembert.lazy_jax import jnp
-from dalembert.stabilisation import Gains
 from helpers import pendulum
 
 START = (1, 0), (0, 0), [0, 0.5, 1]

@@ -5,8 +5,8 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.large_runs import large_motion, large_simulation
 from dalembert.model.similar_terms import grouped_terms, reason_against_groups
+from dalembert.runs.large_runs import large_motion, large_simulation
 from dalembert.settings import method_of
 from helpers import CONTACTS, quick_first, random_spd
 

@@ -7,8 +7,8 @@ from benchmarks.large_systems import chain, net, truss
 
 import dalembert as da
 from dalembert.figures.points import guessed_points
-from dalembert.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.model.similar_terms import similar_terms
+from dalembert.runs.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.settings import method_of
 from helpers import quick_first
 

@@ -6,7 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.integration.default_tolerances import USUAL_ATOL
-from dalembert.violation import state_scales, violated
+from dalembert.numerics.violation import state_scales, violated
 
 x, y = da.coordinates("x y")
 

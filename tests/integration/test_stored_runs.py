@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert import stored_run
+from dalembert.saved_runs import stored_run
 
 x, y, u, w = da.coordinates("x y u w")
 ROD = da.Constraint(x**2 + y**2 - 1, name="rod")

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.arrays import pinv as pinv_to
 from dalembert.equation.decomposition import decompose
 from dalembert.equation.formulation import Geometry
 from dalembert.equation.pseudo_inverse import square_roots
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.arrays import pinv as pinv_to
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 from helpers import random_rank_deficient, random_spd
 
 SHAPES = ((2, 5), (4, 4), (6, 3))

@@ -9,7 +9,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.mass import mass_kind
+from dalembert.numerics.mass import mass_kind
 
 VERBS = ("constrained_motion", "motion", "simulate", "check")
 

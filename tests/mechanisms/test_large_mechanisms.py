@@ -9,11 +9,11 @@ from benchmarks.large_systems import spatial_chain
 
 import dalembert as da
 from dalembert.integration import sparse_start
-from dalembert.large_runs import large_motion
 from dalembert.lowering.large_system import compiled
 from dalembert.mechanisms import mechanism_system
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
 from dalembert.model.standard_form import energy
+from dalembert.runs.large_runs import large_motion
 
 
 def mixed():

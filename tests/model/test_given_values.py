@@ -192,14 +192,14 @@ def test_output_on_an_ascii_terminal():
 )
 def test_formulas_keep_their_meaning_on_an_ascii_terminal(text, plain):
     """A velocity is not printed as its coordinate, nor a square as a product."""
-    from dalembert.terminal import transliterate_output
+    from dalembert.commands.terminal import transliterate_output
 
     transliterate_output()
     assert text.encode("ascii", "transliterate").decode() == plain
 
 
 def test_the_ending_of_the_file_decides_the_format(tmp_path: Path):
-    from dalembert.output_files import DerivationFormat, derivation_format
+    from dalembert.commands.output_files import DerivationFormat, derivation_format
 
     assert derivation_format(None, tmp_path / "bead.html") is DerivationFormat.html
     assert derivation_format(DerivationFormat.latex, tmp_path / "bead.tex") is DerivationFormat.latex

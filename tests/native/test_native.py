@@ -13,7 +13,6 @@ from llvmlite import ir
 from scipy.integrate import DOP853
 
 import dalembert as da
-from dalembert.linear_algebra import independent_rows
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
@@ -23,6 +22,7 @@ from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import eliminate, sparse_order
 from dalembert.native.tape import Program, Tape, Value
+from dalembert.numerics.linear_algebra import independent_rows
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum, quick_first, random_rank_deficient, random_spd
 
 x, y, z = da.coordinates("x y z")

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.analysis.ledger import Ledger
 from dalembert.analysis.ledger_entries import Entry
 from dalembert.analysis.quadrature import Leg, Nodes, Quadrature
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.model.expression_values import expression_values
 from dalembert.model.force_parts import ForcePart
 from dalembert.model.system import System

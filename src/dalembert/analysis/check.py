@@ -36,15 +36,15 @@ from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.analysis.verdict import Finding, FreeData, ServoReport, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import WHERE_NOT_FINITE, InputError
-from dalembert.linear_algebra import determined, independent_rows, rank_gap
-from dalembert.mass import MassKind, mass_kind
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import standard_form
 from dalembert.model.system import System, kind_of_object
-from dalembert.terms import Terms
-from dalembert.violation import computable
+from dalembert.numerics.linear_algebra import determined, independent_rows, rank_gap
+from dalembert.numerics.mass import MassKind, mass_kind
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.violation import computable
 
 
 @report_symbolic_errors

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dalembert.analysis.constraint_states import ConsistentState, Fixed, free_values
 from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.model.system import System
-from dalembert.terms import Terms
+from dalembert.numerics.terms import Terms
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,15 @@ from dalembert.analysis.joint_integrals import ExactFlag, independent, joint_int
 from dalembert.analysis.rational import NotRationalError, exact
 from dalembert.analysis.sampled_states import Generic, generic_points
 from dalembert.analysis.symbolic_errors import report_symbolic_errors
+from dalembert.common.notebook_html import block, preformatted
 from dalembert.errors import ConstraintError, InputError
-from dalembert.linear_algebra import independent_rows
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import KINKED_OR_JUMPING
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, standard_form
 from dalembert.model.symbols import StateSymbols
 from dalembert.model.system import System, kind_of_object
-from dalembert.notebook_html import block, preformatted
+from dalembert.numerics.linear_algebra import independent_rows
 
 _FLAG_POINTS = 3
 """Random points at which the derived flag is computed; the largest flag is the generic one."""

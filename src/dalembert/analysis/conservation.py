@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.integral_checks import initial_values, refuse_changing

@@ -10,10 +10,10 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.evaluated_terms import Model, Point
-from dalembert.array_types import Floats
-from dalembert.constraint_solver import Root, by_differences, root
+from dalembert.common.array_types import Floats
 from dalembert.model import graph
-from dalembert.violation import own_scale
+from dalembert.numerics.constraint_solver import Root, by_differences, root
+from dalembert.numerics.violation import own_scale
 
 ENOUGH = 4
 """States after which a search ends: a property shared by this many random states is taken as generic."""

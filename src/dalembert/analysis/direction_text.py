@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.array_types import Floats
-from dalembert.tolerances import UNIQUE_SHARE
+from dalembert.common.array_types import Floats
+from dalembert.numerics.tolerances import UNIQUE_SHARE
 
 PRINTED_COMPONENT = UNIQUE_SHARE
 """Components below this are omitted, and those that differ from ±1 by less are printed without a number: a null vector

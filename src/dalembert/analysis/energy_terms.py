@@ -17,7 +17,7 @@ from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, shortest_multipliers
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import independent_rows
+from dalembert.numerics.linear_algebra import independent_rows
 
 BATCH = 256
 """States evaluated in one vectorized call; larger batches need more memory and are no faster."""

@@ -11,15 +11,15 @@ import numpy as np
 import sympy as sp
 from sympy.printing.numpy import SciPyPrinter
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.lowering.jax_functions import flat
 from dalembert.model import graph
 from dalembert.model.data_function import DataFunction
 from dalembert.model.numeric_function import exact_printer, numeric_function
 from dalembert.model.standard_form import StandardForm
-from dalembert.terms import Terms
-from dalembert.tolerances import ROUNDING
-from dalembert.violation import order_of_magnitude, own_scale, state_scales
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import ROUNDING
+from dalembert.numerics.violation import order_of_magnitude, own_scale, state_scales
 
 
 class Point(NamedTuple):

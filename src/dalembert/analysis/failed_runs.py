@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import vector_of
+from dalembert.common.array_types import vector_of
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.painleve import refuse_paradox
@@ -15,8 +15,8 @@ from dalembert.errors import ConstraintError, MassMatrixError, SimulationError
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
-from dalembert.mass import mass_kind
 from dalembert.model.system import System
+from dalembert.numerics.mass import mass_kind
 
 NEARLY_CRITICAL = 1e-6
 """Relative distance of a coefficient of friction from its critical value at which integration stalls before it."""

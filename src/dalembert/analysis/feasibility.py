@@ -27,9 +27,9 @@ from dalembert.analysis.constraint_states import (
 from dalembert.analysis.evaluated_terms import Model, Point, sizes
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
 from dalembert.analysis.verdict import Level
-from dalembert.levels import LEVELS
-from dalembert.linear_algebra import contradictions
-from dalembert.violation import own_scale, violated
+from dalembert.common.levels import LEVELS
+from dalembert.numerics.linear_algebra import contradictions
+from dalembert.numerics.violation import own_scale, violated
 
 DISPLACED_STARTS = 12
 """Starts of the search for positions or velocities."""

@@ -13,12 +13,12 @@ from dalembert.analysis.constraint_states import ConsistentState, Fixed, project
 from dalembert.analysis.evaluated_terms import Model, Point, state_orders
 from dalembert.analysis.rational import exact
 from dalembert.analysis.zero_test import ZeroTest
-from dalembert.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
-from dalembert.mass import own_units
 from dalembert.model import graph
-from dalembert.terms import Terms
-from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE
-from dalembert.violation import violated
+from dalembert.numerics.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
+from dalembert.numerics.mass import own_units
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE
+from dalembert.numerics.violation import violated
 
 CONSIDERABLE_CHANGE = 0.1
 """Relative change of a gradient in the last step of an iteration. Towards a zero of the gradient, it halves with every

@@ -27,12 +27,12 @@ from dalembert.analysis.rational import exact
 from dalembert.analysis.sampled_states import random_places, random_states, states_near
 from dalembert.analysis.solvability import Equations, unsolvable_systems
 from dalembert.errors import InputError
-from dalembert.linear_algebra import independent_rows
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.standard_form import StandardForm, standard_form, time_derivative
 from dalembert.model.system import System, kind_of_object
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.linear_algebra import independent_rows
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 MOST_EQUATIONS, MOST_EQUATION_OPERATIONS = 12, 150
 """Number of dependent equations, and of operations in them, above which null vectors are not computed symbolically."""

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
-from dalembert.constraint_solver import root
-from dalembert.linear_algebra import null_space, unit_rows
+from dalembert.common.array_types import Floats
 from dalembert.lowering.closed_loop import ClosedLoop
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
+from dalembert.numerics.constraint_solver import root
+from dalembert.numerics.linear_algebra import null_space, unit_rows
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 
 SECONDS = 4.0
 """CPU seconds allowed for the search for steady states."""

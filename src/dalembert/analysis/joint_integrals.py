@@ -19,11 +19,11 @@ from dalembert.analysis.integrals import Form, integral_of, is_integrable
 from dalembert.analysis.pfaffian_elimination import derived_system, echelon, null_vectors
 from dalembert.analysis.rational import Generators, NotRationalError, cancelled_fraction
 from dalembert.analysis.zero_test import OFF_DOMAIN, seems_zero
-from dalembert.linear_algebra import dependencies, independent_rows
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import gradient
-from dalembert.tolerances import EXACT
+from dalembert.numerics.linear_algebra import dependencies, independent_rows
+from dalembert.numerics.tolerances import EXACT
 
 _GENERATOR_LIMIT = 24
 """Generators of the field above which the flag is not computed symbolically."""

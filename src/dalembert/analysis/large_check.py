@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.verdict import Conflict, Finding, Verdict
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import STATE_LEVELS, Level
+from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.errors import InputError
 from dalembert.integration.sparse_dependencies import Dependencies
 from dalembert.integration.sparse_motion import (
@@ -19,13 +21,11 @@ from dalembert.integration.sparse_motion import (
     solution,
 )
 from dalembert.integration.sparse_start import missed
-from dalembert.levels import STATE_LEVELS, Level
 from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values
 from dalembert.model.large_statement import LargeStatement
-from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, SHARE_TOLERANCE, START_TOLERANCE
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, SHARE_TOLERANCE, START_TOLERANCE
 
 MOST_LISTED_COMBINATIONS = 300
 """Most redundant constraints that are described as combinations of others: each one needs a solution."""

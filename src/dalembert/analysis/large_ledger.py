@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from dalembert.analysis.ledger import Ledger, inaccurate_work
 from dalembert.analysis.ledger_entries import entries_of
 from dalembert.analysis.quadrature import LEAST_INTERVALS
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_motion import solution
 from dalembert.integration.sparse_steps import SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
-from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.ledger_entries import ALL_APPLIED, Entry, group_of, joint_of
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import block, paragraph, table
+from dalembert.common.table import aligned
 from dalembert.errors import InputError
-from dalembert.notebook_html import block, paragraph, table
-from dalembert.table import aligned
 
 if TYPE_CHECKING:
     import xarray as xr

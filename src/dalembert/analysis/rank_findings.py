@@ -9,8 +9,8 @@ from dalembert.analysis.check_context import CheckContext
 from dalembert.analysis.gradients import all_without_rounding, degenerate_rows, void_rows, zero_gradient
 from dalembert.analysis.sampled_states import random_places
 from dalembert.analysis.verdict import Conflict, Finding
-from dalembert.linear_algebra import dependencies, determined, independent_rows
 from dalembert.model.ordering import quoted
+from dalembert.numerics.linear_algebra import dependencies, determined, independent_rows
 
 UNIT_COEFFICIENT = 1e-9
 """A coefficient of a linear combination within this distance of ±1 is printed without a number: rounding leaves far

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import all_true
+from dalembert.common.array_types import all_true
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import ConstraintError, StateError
 from dalembert.integration.drift import Drift
 from dalembert.integration.start_states import nearest_state, terms_at
 from dalembert.integration.trajectory import Trajectory
-from dalembert.linear_algebra import independent_rows
-from dalembert.mass import own_units
 from dalembert.model.ordering import quoted
-from dalembert.tolerances import EXACT
-from dalembert.violation import own_size
+from dalembert.numerics.linear_algebra import independent_rows
+from dalembert.numerics.mass import own_units
+from dalembert.numerics.tolerances import EXACT
+from dalembert.numerics.violation import own_size
 
 DISPLACEMENT = 1e-2
 """Relative displacement off the constraints at which their rank is compared: large enough for rows that become

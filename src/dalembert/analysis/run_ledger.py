@@ -14,13 +14,13 @@ from dalembert.analysis.energy_terms import ledger_terms
 from dalembert.analysis.ledger import CLOSURE_LIMIT, Ledger, inaccurate_work
 from dalembert.analysis.ledger_entries import Entry, entries_of
 from dalembert.analysis.quadrature import Leg, Nodes, RunMagnitudes, quadrature, whole_run
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.abrupt_changes import impulse_work
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
-from dalembert.violation import violated
+from dalembert.numerics.violation import violated
 
 
 def ledger_of(

@@ -13,15 +13,15 @@ from dalembert.analysis.direction_text import format_direction
 from dalembert.analysis.evaluated_terms import Model, Point
 from dalembert.analysis.hidden_constraints import Hidden
 from dalembert.analysis.verdict import Finding
-from dalembert.linear_algebra import independent_rows, sparse_null_space, unit_rows
-from dalembert.mass import mass_kind, own_units
+from dalembert.common.names import counted
 from dalembert.model import graph
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import StateSymbols
-from dalembert.names import counted
-from dalembert.terms import Terms
-from dalembert.tolerances import UNIQUE_SHARE
-from dalembert.violation import violated
+from dalembert.numerics.linear_algebra import independent_rows, sparse_null_space, unit_rows
+from dalembert.numerics.mass import mass_kind, own_units
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import UNIQUE_SHARE
+from dalembert.numerics.violation import violated
 
 LONGEST_DETERMINANT, LONGEST_TO_SIMPLIFY = 200, 150
 """Operations in the matrices above which the determinant is not computed, and in it, above which it is not factored."""

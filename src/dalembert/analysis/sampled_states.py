@@ -21,8 +21,8 @@ from dalembert.analysis.constraint_states import (
     relax_parameters,
 )
 from dalembert.analysis.evaluated_terms import Model, Point, state_orders
-from dalembert.tolerances import DEGENERATE_RANK_TOLERANCE
-from dalembert.violation import computable
+from dalembert.numerics.tolerances import DEGENERATE_RANK_TOLERANCE
+from dalembert.numerics.violation import computable
 
 TRIES = 24
 """Random starts of a search."""

@@ -10,11 +10,11 @@ import numpy as np
 from dalembert.analysis.check_context import CheckContext
 from dalembert.analysis.internal_dynamics import Internal, dimension, steady_states
 from dalembert.analysis.verdict import Finding, ServoReport
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import LEVELS
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ModelError
 from dalembert.integration.control_outputs import control_at, unmet
-from dalembert.levels import LEVELS
 from dalembert.lowering.build import build
 from dalembert.lowering.closed_loop import ClosedLoop, input_directions, with_frozen_time
 from dalembert.lowering.source import Source
@@ -23,7 +23,7 @@ from dalembert.model.control_form import ControlForm
 from dalembert.model.ordering import quoted
 from dalembert.model.servo import Servo
 from dalembert.model.system import System
-from dalembert.violation import violated
+from dalembert.numerics.violation import violated
 
 ALIGNED = 1e-9
 """Largest part of the acceleration by inputs, relative to all of it, that no ideal force causes: rounding of values of

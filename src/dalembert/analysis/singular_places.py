@@ -11,11 +11,11 @@ import sympy as sp
 
 from dalembert.analysis.bounded import SymbolicLimitError, bounded, short
 from dalembert.analysis.evaluated_terms import without_dirac_deltas
-from dalembert.mass import own_units
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.standard_form import StandardForm
-from dalembert.tolerances import EXACT
+from dalembert.numerics.mass import own_units
+from dalembert.numerics.tolerances import EXACT
 
 MOST_OPERATIONS, MOST_ROWS = 600, 6
 """Operations in a mass matrix, and rows, above which its determinant is not computed symbolically."""

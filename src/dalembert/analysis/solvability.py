@@ -15,10 +15,10 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.evaluated_terms import Model, Point, sizes
-from dalembert.array_types import Floats
-from dalembert.linear_algebra import contradictions, dependencies
-from dalembert.mass import mass_kind, own_units
+from dalembert.common.array_types import Floats
 from dalembert.model import graph
+from dalembert.numerics.linear_algebra import contradictions, dependencies
+from dalembert.numerics.mass import mass_kind, own_units
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dalembert.model import graph
 from dalembert.model.differentiation import derivative, gradient
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import StateSymbols
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 
 _SURFACE_DIGITS = 30
 """Digits of the numerical tests, twice those of double precision, so that rounding cannot decide them."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.levels import Level
-from dalembert.notebook_html import block, preformatted
+from dalembert.common.levels import Level
+from dalembert.common.notebook_html import block, preformatted
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dalembert.analysis.feasibility import velocities_exist
 from dalembert.analysis.minimal_conflicts import minimal_conflicts
 from dalembert.analysis.verdict import Conflict, Finding, Level
 from dalembert.model.ordering import quoted
-from dalembert.violation import violated
+from dalembert.numerics.violation import violated
 
 ARGUMENTS: dict[Level, str] = {"position": "q", "velocity": "qd"}
 MOST_AMOUNTS = 3

@@ -12,10 +12,10 @@ from rich.table import Table
 
 import dalembert
 from dalembert import gallery
+from dalembert.commands.named_cases import named_case, named_model
 from dalembert.commands.options import Name
-from dalembert.named_cases import named_case, named_model
-from dalembert.output_files import DerivationFormat, derivation_format, require_target
-from dalembert.terminal import console_of, facts_table, print_text
+from dalembert.commands.output_files import DerivationFormat, derivation_format, require_target
+from dalembert.commands.terminal import console_of, facts_table, print_text
 
 
 def list_cases() -> None:

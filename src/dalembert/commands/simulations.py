@@ -11,18 +11,18 @@ import typer
 from rich.markup import escape
 
 import dalembert
-from dalembert.command_arguments import RunArguments, assignment, state_of, times_of
-from dalembert.command_starts import projected_start, start_text
+from dalembert.commands.command_arguments import RunArguments, assignment, state_of, times_of
+from dalembert.commands.named_cases import is_file, named_case
 from dalembert.commands.options import Coordinates, Name, Settings, Times, Velocities
+from dalembert.commands.output_files import require_target
+from dalembert.commands.starts import projected_start, start_text
+from dalembert.commands.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
+from dalembert.commands.terminal import add_checks, checks_table, console_of, end_table, print_text
 from dalembert.commands.user_errors import messages
+from dalembert.commands.watching import changes
+from dalembert.common.names import ledger_units
 from dalembert.figures.animation_files import WRITERS
 from dalembert.integration.trajectory_files import FORMATS
-from dalembert.named_cases import is_file, named_case
-from dalembert.names import ledger_units
-from dalembert.output_files import require_target
-from dalembert.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
-from dalembert.terminal import add_checks, checks_table, console_of, end_table, print_text
-from dalembert.watching import changes
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,8 @@ import typer
 from rich.markup import escape
 
 import dalembert
-from dalembert.command_starts import option_advice
-from dalembert.terminal import console_of
+from dalembert.commands.starts import option_advice
+from dalembert.commands.terminal import console_of
 
 
 @contextmanager

@@ -13,10 +13,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import dalembert
 from dalembert import gallery
+from dalembert.commands.named_cases import named_case
 from dalembert.commands.options import Name
-from dalembert.named_cases import named_case
-from dalembert.output_files import require_target
-from dalembert.terminal import add_checks, checks_table, console_of, print_text
+from dalembert.commands.output_files import require_target
+from dalembert.commands.terminal import add_checks, checks_table, console_of, print_text
 
 
 class FmuKind(StrEnum):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed, summary
 from dalembert.control.controller_arguments import limit_value, noise_values, number_value, require_layers
 from dalembert.control.controller_programs import ControllerPrograms, controller_source
 from dalembert.errors import ConstraintError, InputError
@@ -24,7 +25,6 @@ from dalembert.model.input_values import as_numbers, parameter_values, state_val
 from dalembert.model.ordering import by_name, name_problems
 from dalembert.model.system import System, kind_of_object
 from dalembert.model.uncertainty import AdaptiveBound, BoundedUncertainty
-from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.control.controller_arguments import limit_value
 from dalembert.control.held_plants import RoughPlant, SmoothPlant

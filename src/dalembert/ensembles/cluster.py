@@ -14,11 +14,11 @@ from itertools import islice
 from threading import Lock
 from typing import Any
 
+from dalembert.common.extras import require
 from dalembert.ensembles.ensemble_layout import Block
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.study import BlockResult, Study, StudyRunner
 from dalembert.errors import DeviceError, InputError
-from dalembert.extras import require
 
 WAITING_BLOCKS = 3
 """Blocks that are submitted for each thread of the cluster: one at work, and others so that none is idle."""

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import LEVELS
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import MEMBERS_AT_ONCE, terms_of_members
 from dalembert.equation.dynamics import Dynamics
-from dalembert.levels import LEVELS
-from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.numerics.tolerances import EXACT, SOLVED_RANK_TOLERANCE
 
 MOST_GAUSS_NEWTON_STEPS = 50
 """Largest number of Gauss–Newton steps towards the constraints."""

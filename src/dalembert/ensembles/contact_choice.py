@@ -12,7 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, groups
 from dalembert.ensembles.switching_members import (
     ActiveSet,
@@ -24,8 +24,8 @@ from dalembert.ensembles.switching_members import (
 )
 from dalembert.equation.dynamics import Terms
 from dalembert.hybrid.phase_choice import ACCELERATION_ROUNDING, FORCE_ROUNDING, STILL
-from dalembert.linear_algebra import rank, unit_rows
 from dalembert.model.friction_contacts import velocity_jacobian
+from dalembert.numerics.linear_algebra import rank, unit_rows
 
 
 @dataclass

@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.stick_slip_transitions import groups
 from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembers, SwitchingModel
 from dalembert.equation.dynamics import Terms
 from dalembert.hybrid.accumulation import FLIGHTS, LARGEST_RATIO, LATEST_IMPACTS, LEAST_IMPACTS
 from dalembert.hybrid.gaps import AT_REST, FRESH_GAP, RESOLVED_HEIGHT, START_AT_REST, TOUCHING
 from dalembert.impacts.impulses import response
-from dalembert.violation import own_size
+from dalembert.numerics.violation import own_size
 
 
 @dataclass(frozen=True, eq=False)

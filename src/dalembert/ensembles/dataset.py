@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.study import Study

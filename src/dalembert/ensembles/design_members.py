@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.conservation import conserved_members
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.control.controlled_plant import controlled_members
 from dalembert.control.controller import Controller
 from dalembert.ensembles.consistent_starts import consistent_starts

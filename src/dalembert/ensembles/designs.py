@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers
 from dalembert.model.ordering import by_name

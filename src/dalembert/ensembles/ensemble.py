@@ -17,7 +17,6 @@ from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.store import Store, checked_store
 from dalembert.ensembles.study import Study, StudyRunner
 from dalembert.errors import InputError
-from dalembert.event_run import checked_events
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.progress import Progress
 from dalembert.model.active_system import all_permanent
@@ -26,6 +25,7 @@ from dalembert.model.input_values import time_values
 from dalembert.model.ordering import quoted
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
+from dalembert.runs.event_run import checked_events
 from dalembert.settings import method_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import crossings

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.ensembles.members import Members
 from dalembert.integration.control_outputs import errors

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 EVENT_VARIABLES = ("event", "event_count", "event_time", "event_name", "event_kind", "end_time")
 """Names in the dataset of an ensemble that describe the events of members."""

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.ensemble_layout import RESERVED
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.contact_choice import ChoiceOfMany
 from dalembert.ensembles.contact_gaps import GapsOfMany
 from dalembert.ensembles.switching_members import ActiveSet, Flags, SwitchingMembers, SwitchingModel

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from dalembert.names import counted
+from dalembert.common.names import counted
 
 MARK = "a prescribed velocity jumps"
 """Part of the note of a single run on such a jump."""

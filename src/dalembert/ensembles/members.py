@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, labels_of
+from dalembert.common.array_types import Floats, labels_of
+from dalembert.common.parallel import in_parallel
 from dalembert.errors import InputError
 from dalembert.model.input_values import as_numbers, require_same_labels
 from dalembert.model.ordering import by_name, name_problems, quoted
-from dalembert.parallel import in_parallel
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of
 from dalembert.lowering.guard_program import PhaseGuards
@@ -20,9 +20,9 @@ from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, velocity_jacobian
 from dalembert.native.guarded_batch import GuardedBatch
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.stick_slip.load_sharing import proportional
 from dalembert.stick_slip.modes import LOAD_ROUNDING, Mode
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 
 class ModeOfMany:

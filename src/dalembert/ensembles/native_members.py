@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.equation.dynamics import Dynamics

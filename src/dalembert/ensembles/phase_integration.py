@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.native.guarded_batch import GuardedBatch, PhaseStarts
 

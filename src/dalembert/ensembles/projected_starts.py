@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import STATE_LEVELS
 from dalembert.ensembles.members import Members
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import first_correction, inexact_rows, terms_of_states
-from dalembert.levels import STATE_LEVELS
-from dalembert.terms import Terms
-from dalembert.tolerances import EXACT
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import EXACT
 
 MEMBERS_AT_ONCE = 4096
 """Starts that are evaluated at once, to bound the memory for their mass matrices."""

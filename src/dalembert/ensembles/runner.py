@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.jump_notes import notes_on_jumps
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups
 from dalembert.integration.trajectory import Trajectory

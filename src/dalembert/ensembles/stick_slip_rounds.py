@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.phase_integration import PhaseIntegration
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups, usual_scales

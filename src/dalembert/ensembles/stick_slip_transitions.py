@@ -15,17 +15,17 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
-from dalembert.linear_algebra import rank, unit_rows
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.system import System
+from dalembert.numerics.linear_algebra import rank, unit_rows
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE, TINY
 from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode
 from dalembert.stick_slip.transitions import REST_SPEED, RESTING
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE, TINY
 
 GUARD_ROUNDING = 1e-9
 """Distance of a guard from zero, relative to its scale, up to which it may have ended a phase: machine code and NumPy

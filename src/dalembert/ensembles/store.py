@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.extras import require
+from dalembert.common.target_path import target_path
 from dalembert.ensembles.collection import Totals, first_reason
 from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
@@ -28,9 +30,7 @@ from dalembert.ensembles.projected_starts import StartFindings
 from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
-from dalembert.extras import require
 from dalembert.model import graph
-from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     import xarray as xr

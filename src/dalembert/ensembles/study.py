@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.analysis.conservation import refuse_changing_members
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed
 from dalembert.control.controller import Controller
 from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
@@ -29,7 +30,6 @@ from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, all_permanent, starting_system
 from dalembert.model.event import Event, further_parameters
 from dalembert.model.system import System
-from dalembert.names import listed
 
 
 @dataclass(frozen=True)

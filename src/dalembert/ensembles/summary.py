@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 SAMPLE = 10_000
 """Number of members from which quantiles are computed; all members if they are fewer."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.stick_slip_outputs import forces_of, put_run
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, groups
 from dalembert.ensembles.switching_members import SwitchingMembers, SwitchingModel

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.contact_choice import choose_of_many
 from dalembert.ensembles.contact_gaps import GapsOfMany, ImpactHistories
 from dalembert.ensembles.event_sides import coinciding, set_guards
@@ -22,8 +22,8 @@ from dalembert.hybrid.hybrid_simulation import ACCUMULATED, MOST_IMPACTS
 from dalembert.impacts.impacts_of_many import impacts_of_many
 from dalembert.model.coefficients import negative_coefficients
 from dalembert.model.event import Change
+from dalembert.numerics.violation import violated
 from dalembert.stick_slip.simulation import MAX_SEGMENTS
-from dalembert.violation import violated
 
 
 @dataclass

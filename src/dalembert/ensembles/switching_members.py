@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups
 from dalembert.impacts.contact_terms_of_many import ContactTermsOfMany

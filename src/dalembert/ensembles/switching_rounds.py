@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.contact_gaps import ImpactHistories
 from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.phase_integration import PhaseIntegration

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.jump_notes import notes_on_jumps
 from dalembert.ensembles.member_events import EventTable, events_of_run
@@ -19,7 +19,6 @@ from dalembert.ensembles.runner import CHUNK, EnsembleStates, for_ensemble_membe
 from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.ensembles.switching_rounds import SwitchingRounds, supports_switching
 from dalembert.errors import DalembertError, SimulationError
-from dalembert.event_run import simulate_with_events
 from dalembert.integration.method import Method
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
@@ -28,6 +27,7 @@ from dalembert.model.coefficients import negative_coefficients
 from dalembert.model.event import Event, further_parameters
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
+from dalembert.runs.event_run import simulate_with_events
 
 
 class SwitchingRunner:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, labels_of, not_numbers
+from dalembert.common.array_types import Floats, labels_of, not_numbers
+from dalembert.common.lazy_jax import jnp
+from dalembert.common.names import summary
+from dalembert.common.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.equation.reaction import Normals, ReactionSolution
 from dalembert.equation.scaled_numbers import scaled_numbers
 from dalembert.errors import InputError
-from dalembert.lazy_jax import jnp
-from dalembert.names import summary
-from dalembert.paper_letters import PaperLetters, ScaledMatrices
-from dalembert.tolerances import START_TOLERANCE
+from dalembert.numerics.tolerances import START_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import all_finite
+from dalembert.common.array_types import all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.stacked_least_squares import StackedLeastSquares, checked_weight
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
-from dalembert.linear_algebra import null_space, unit_rows
-from dalembert.mass import coordinate_units, has_only_masses, in_units, is_symmetric, mass_kind, own_units
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
+from dalembert.numerics.linear_algebra import null_space, unit_rows
+from dalembert.numerics.mass import coordinate_units, has_only_masses, in_units, is_symmetric, mass_kind, own_units
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RESIDUAL_TOLERANCE, SINGULAR_MASS
 
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:

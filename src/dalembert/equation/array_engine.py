@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.arrays import lower_solve, upper_solve
+from dalembert.common.lazy_jax import jax, jnp, jsl, lax
+from dalembert.common.levels import level_numbers
+from dalembert.common.stabilisation import Gains
 from dalembert.equation.dynamics import Engine, RowSelection, Terms, agrees, stabilised
 from dalembert.equation.implicit_laws import is_unique
 from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.equation.scaling import is_positive
-from dalembert.lazy_jax import jax, jnp, jsl, lax
-from dalembert.levels import level_numbers
-from dalembert.linear_algebra import are_determined, orthonormal_basis
-from dalembert.stabilisation import Gains
-from dalembert.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, START_TOLERANCE
-from dalembert.violation import DRIFTED, units
+from dalembert.numerics.arrays import lower_solve, upper_solve
+from dalembert.numerics.linear_algebra import are_determined, orthonormal_basis
+from dalembert.numerics.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, START_TOLERANCE
+from dalembert.numerics.violation import DRIFTED, units
 
 if TYPE_CHECKING:
     from jax import Array

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import axis_labels, rejection_reason
-from dalembert.arrays import is_traced, namespace_of
+from dalembert.common.array_types import axis_labels, rejection_reason
+from dalembert.common.extras import require
+from dalembert.common.lazy_jax import jnp, refuse_forked_process
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit, require_symmetric
 from dalembert.equation.factored import checked_formulation
@@ -19,8 +20,7 @@ from dalembert.equation.one_state import answer_of, finished
 from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
-from dalembert.extras import require
-from dalembert.lazy_jax import jnp, refuse_forked_process
+from dalembert.numerics.arrays import is_traced, namespace_of
 
 COORDINATE_AXES = (
     ("applied_force", -1),

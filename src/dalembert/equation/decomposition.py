@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dalembert.arrays import is_traced, lu_factor, lu_solve, namespace_of
-from dalembert.linear_algebra import are_determined, orthonormal_basis, range_basis, row_norms, shares_outside
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.arrays import is_traced, lu_factor, lu_solve, namespace_of
+from dalembert.numerics.linear_algebra import are_determined, orthonormal_basis, range_basis, row_norms, shares_outside
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.array_types import Floats
-from dalembert.arrays import namespace_of
+from dalembert.common.array_types import Floats
+from dalembert.common.extras import require
+from dalembert.common.lazy_jax import jnp
+from dalembert.common.names import listed, summary
+from dalembert.common.stabilisation import Gains, damping
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation, Law, solve
 from dalembert.equation.reaction import NonidealForces
 from dalembert.equation.stacked_least_squares import at_time
-from dalembert.extras import require
-from dalembert.lazy_jax import jnp
-from dalembert.names import listed, summary
-from dalembert.piecewise_polynomial import PiecewisePolynomial
-from dalembert.stabilisation import Gains, damping
-from dalembert.terms import Terms
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
+from dalembert.numerics.arrays import namespace_of
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, RESIDUAL_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

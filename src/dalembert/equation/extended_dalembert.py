@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import inverse
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.equation.pseudo_inverse import square_roots
-from dalembert.linear_algebra import padded_null_space
+from dalembert.numerics.arrays import inverse
+from dalembert.numerics.linear_algebra import padded_null_space
 
 if TYPE_CHECKING:
     from jax import Array

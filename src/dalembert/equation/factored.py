@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import lower_solve, upper_solve
 from dalembert.equation.formulation import Formulation, Geometry, Part
 from dalembert.errors import InputError
+from dalembert.numerics.arrays import lower_solve, upper_solve
 
 if TYPE_CHECKING:
     from jax import Array

@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.arrays import lower_solve, map_rows, namespace_of, norm, solve_matrix, upper_solve
 from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals, ReactionSolution
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.arrays import lower_solve, map_rows, namespace_of, norm, solve_matrix, upper_solve
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

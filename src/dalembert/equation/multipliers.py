@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import lu_factor, lu_solve, namespace_of
 from dalembert.equation.formulation import Formulation, Geometry, Part
+from dalembert.numerics.arrays import lu_factor, lu_solve, namespace_of
 
 if TYPE_CHECKING:
     from jax import Array

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dalembert.array_types import all_finite
-from dalembert.arrays import is_traced
+from dalembert.common.array_types import all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import refuse_trouble
 from dalembert.equation.formulation import Formulation, Law, solve
+from dalembert.numerics.arrays import is_traced
 
 if TYPE_CHECKING:
     from jax import Array

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, all_finite
+from dalembert.common.array_types import Floats, all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.implicit_laws import ACCEPTED, is_unique
 from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 
 REAL_EIGENVALUE = EXACT
 """Eigenvalues with a smaller imaginary part are real; those of a critical matrix are of order one."""

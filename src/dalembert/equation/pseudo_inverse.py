@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import eigh, namespace_of, pinv
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.arrays import eigh, namespace_of, pinv
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 if TYPE_CHECKING:
     from jax import Array

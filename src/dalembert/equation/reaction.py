@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.arrays import namespace_of, solve_matrix
-from dalembert.lazy_jax import lax
+from dalembert.common.lazy_jax import lax
+from dalembert.numerics.arrays import namespace_of, solve_matrix
 
 if TYPE_CHECKING:
     from jax import Array

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dalembert.arrays import namespace_of, norm, ratio
 from dalembert.equation.scaling import Scaled
-from dalembert.tolerances import ROUNDING
+from dalembert.numerics.arrays import namespace_of, norm, ratio
+from dalembert.numerics.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array

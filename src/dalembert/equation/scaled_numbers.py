@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.paper_letters import ScaledMatrices
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.errors import InputError, MassMatrixError
-from dalembert.paper_letters import ScaledMatrices
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
 def scaled_numbers(M: Any, Q: Any, A: Any, b: Any, C: Any) -> ScaledMatrices:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert import mass
-from dalembert.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
 from dalembert.equation.decomposition import Decomposition, decompose
-from dalembert.mass import in_units
-from dalembert.tolerances import SINGULAR_MASS
+from dalembert.numerics import mass
+from dalembert.numerics.arrays import cholesky, constant, eigh, lower_solve, namespace_of, repeat
+from dalembert.numerics.mass import in_units
+from dalembert.numerics.tolerances import SINGULAR_MASS
 
 if TYPE_CHECKING:
     from jax import Array
@@ -66,13 +66,13 @@ def mass_units(M: Array) -> Array:
 
 
 def coordinate_units(M: Array, A: Array) -> Array:
-    """Return the units (n,) of the coordinates for any symmetric M, as ``dalembert.mass``, without derivatives."""
+    """Return the units (n,) of the coordinates for any symmetric M, as ``numerics.mass``, without derivatives."""
     M, A = constant(M), constant(A)
     return mass.coordinate_units(M, A, namespace_of(M, A), repeat)
 
 
 def is_positive(M: Array) -> Array:
-    """Return whether one mass matrix is positive definite by the rule of ``dalembert.mass``; it can be traced."""
+    """Return whether one mass matrix is positive definite by the rule of ``numerics.mass``; it can be traced."""
     xp = namespace_of(M)
     values, _ = eigh(in_units(M, mass_units(M)))
     return xp.all(xp.diagonal(M) > 0) & (values[0] > SINGULAR_MASS * values[-1])

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dalembert.arrays import namespace_of, pinv
 from dalembert.equation.formulation import Formulation, Geometry, Part
-from dalembert.tolerances import RANK_TOLERANCE, SINGULAR_MASS
+from dalembert.numerics.arrays import namespace_of, pinv
+from dalembert.numerics.tolerances import RANK_TOLERANCE, SINGULAR_MASS
 
 if TYPE_CHECKING:
     from jax import Array

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.arrays import cholesky, is_traced, least_squares, namespace_of, pinv, svd
+from dalembert.common.lazy_jax import jnp
 from dalembert.equation.formulation import Formulation, Geometry, Part, Quality
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.errors import InputError
-from dalembert.lazy_jax import jnp
-from dalembert.linear_algebra import padded_null_space
-from dalembert.tolerances import ROUNDING
+from dalembert.numerics.arrays import cholesky, is_traced, least_squares, namespace_of, pinv, svd
+from dalembert.numerics.linear_algebra import padded_null_space
+from dalembert.numerics.tolerances import ROUNDING
 
 if TYPE_CHECKING:
     from jax import Array

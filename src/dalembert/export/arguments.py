@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.control.controlled_plant import controlled
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError

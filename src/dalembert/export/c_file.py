@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from dalembert.common.target_path import target_path
 from dalembert.export.arguments import model_of
 from dalembert.export.c_header import STATE_ARGUMENTS, enumerations, header, interface
 from dalembert.export.exported_model import ExportedModel
@@ -24,7 +25,6 @@ from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, 
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 from dalembert.native.tape import Program
-from dalembert.target_path import target_path
 
 SPACING = 4 * 2.0**-52
 """Shortest step relative to the time: four times the spacing of floats."""

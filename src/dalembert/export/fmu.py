@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from dalembert.common.names import name_of, quoted
+from dalembert.common.target_path import target_path
 from dalembert.errors import InputError
 from dalembert.export.arguments import model_of
 from dalembert.export.c_file import c_text, checking_function
@@ -21,9 +23,7 @@ from dalembert.export.templates import template
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL
 from dalembert.integration.drift import Drift, Projection
 from dalembert.model.ordering import unknown_names
-from dalembert.names import name_of, quoted
 from dalembert.settings import LEAST_RTOL
-from dalembert.target_path import target_path
 
 MOST_INTERNAL_STEPS = 1_000_000
 """Largest number of internal steps in one communication step."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 import dalembert
+from dalembert.common.names import column_unit
 from dalembert.export.exported_model import ExportedModel, Start
 from dalembert.integration.default_tolerances import USUAL_RTOL
-from dalembert.names import column_unit
 from dalembert.native.program_text import decimal
 
 KINDS_OF_FMU = {

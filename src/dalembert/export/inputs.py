@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dalembert.common.levels import STATE_LEVELS
 from dalembert.errors import InputError
-from dalembert.levels import STATE_LEVELS
 from dalembert.model import graph
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.feedback import HeldInputs

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model.active_system import active_system
 from dalembert.model.constraint import Constraint

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import dalembert
+from dalembert.common.target_path import target_path
 from dalembert.export.arguments import model_of
 from dalembert.export.c_file import SWITCH_BISECTIONS
 from dalembert.export.exported_model import ExportedModel
@@ -22,7 +23,6 @@ from dalembert.native.python_source import python_function
 from dalembert.native.runge_kutta import RUNGE_KUTTA
 from dalembert.native.step_control import FIXED_ABRUPT, FIXED_ROUNDING
 from dalembert.native.tape import Program
-from dalembert.target_path import target_path
 
 
 def export_python(

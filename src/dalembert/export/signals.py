@@ -9,7 +9,7 @@ from textwrap import fill
 from dalembert.export.exported_model import ExportedModel
 from dalembert.native.program_text import decimal, lookup_name
 from dalembert.native.tape import polynomials_of
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 LONGEST_TABLE_LINE = 112
 """Characters in a line of numbers."""

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import name_of, quoted
+from dalembert.common.notebook_html import block, embedded, paragraph
 from dalembert.errors import InputError
 from dalembert.figures.animation_files import PAGE_MARGIN, PLAYER_ROOM, checked_writer, player, quantized
 from dalembert.figures.points import Points, Positions, guessed_points, in_picture, is_in_space, positions_along
 from dalembert.figures.spring_line import AMPLITUDE, zigzag
 from dalembert.figures.style import COLOURS, canvas_figure, plain_axis, pretty
 from dalembert.figures.trajectory_figures import is_array
-from dalembert.names import name_of, quoted
-from dalembert.notebook_html import block, embedded, paragraph
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.common.target_path import target_path
 from dalembert.errors import InputError
 from dalembert.figures.html_page import player_page
-from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     from PIL.Image import Image

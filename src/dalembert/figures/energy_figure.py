@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.figures.style import COLOURS, LINE_STYLES, plain_axis, with_unit
 from dalembert.figures.trajectory_figures import figure_of

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import InputError
 from dalembert.figures.style import canvas_figure, with_unit
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

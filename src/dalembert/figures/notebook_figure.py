@@ -7,7 +7,7 @@ import io
 
 from matplotlib.figure import Figure
 
-from dalembert.notebook_html import POINTS_PER_INCH, RESOLUTION
+from dalembert.common.notebook_html import POINTS_PER_INCH, RESOLUTION
 
 
 class NotebookFigure(Figure):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dalembert.common.names import name_of
 from dalembert.errors import InputError
 from dalembert.figures.style import pretty, with_unit
 from dalembert.figures.trajectory_figures import Units, draw_path, figure_of, history, is_array, unit_table
-from dalembert.names import name_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import quoted
 from dalembert.errors import InputError
 from dalembert.figures.trajectory_figures import history
 from dalembert.figures.view import checked_view, picture_axes
-from dalembert.names import quoted
 
 if TYPE_CHECKING:
     from dalembert.integration.motion_data import MotionData

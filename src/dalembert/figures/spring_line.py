@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 TURNS = 10
 """Corners of the zigzag of a spring; ``stage.js`` draws as many."""

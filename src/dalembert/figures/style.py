@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.extras import require
+from dalembert.common.extras import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

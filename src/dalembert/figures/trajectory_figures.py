@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import name_of, quoted, rate_unit
 from dalembert.errors import InputError
 from dalembert.figures.style import COLOURS, LINE_STYLES, blank_figure, plain_axis, pretty, with_unit
-from dalembert.names import name_of, quoted, rate_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

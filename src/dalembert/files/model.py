@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.names import listed, quoted, summary
 from dalembert.errors import InputError
 from dalembert.files.model_check import ModelCheck, values_of, write_check
 from dalembert.files.run_settings import write_settings
@@ -22,7 +23,6 @@ from dalembert.model.input_values import named_values
 from dalembert.model.system import System
 from dalembert.model.system_document import system_document
 from dalembert.model.value_document import save_document, value_entries
-from dalembert.names import listed, quoted, summary
 from dalembert.verbs import simulate
 
 

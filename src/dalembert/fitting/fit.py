@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.fitting.fit_inputs import bounds_of
 from dalembert.fitting.observation import Observation
@@ -18,7 +18,7 @@ from dalembert.fitting.result import Fit
 from dalembert.model.coefficients import parameters_not_negative
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
-from dalembert.tolerances import TINY
+from dalembert.numerics.tolerances import TINY
 
 IDENTIFIABILITY = 1e-6
 """Ratio of the smallest to the largest singular value of the scaled Jacobian below which the unknowns are not

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import STATE_LEVELS, rows_at
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.start_states import onto_constraints, terms_at
-from dalembert.levels import STATE_LEVELS, rows_at
-from dalembert.linear_algebra import null_space
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
+from dalembert.numerics.linear_algebra import null_space
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

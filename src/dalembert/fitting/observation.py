@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed, summary
 from dalembert.errors import InputError
 from dalembert.model.input_values import column_values, named_values, require_labels_of_times, time_values
 from dalembert.model.ordering import name_of, quoted
-from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True, eq=False)

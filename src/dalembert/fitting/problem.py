@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import DalembertError, InputError
 from dalembert.fitting.fit_inputs import known_of, names_of, noise_of, observations_of, values_for
 from dalembert.fitting.free_start import FreeStart

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import block, figure_or_nothing, paragraph, table
+from dalembert.common.table import aligned
 from dalembert.errors import InputError
 from dalembert.fitting.observation import Observation
 from dalembert.integration.trajectory import Trajectory
 from dalembert.model.ordering import name_of, quoted
-from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
-from dalembert.table import aligned
-from dalembert.tolerances import NAMED_SHARE
+from dalembert.numerics.tolerances import NAMED_SHARE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

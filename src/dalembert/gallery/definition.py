@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.names import counted, listed, summary
 from dalembert.control.controller import Controller
 from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
@@ -22,7 +23,6 @@ from dalembert.live_page import page
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.model.ordering import name_of
 from dalembert.model.system import System
-from dalembert.names import counted, listed, summary
 from dalembert.settings import method_of
 from dalembert.verbs import simulate
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.hybrid.mobility import Mobility, rows_of
 from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.sparse_steps import NoStepError

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.event import Change, Event
 from dalembert.model.expression_values import expression_values

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.hybrid.phase_choice import Choice
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import StateError
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.impacts.impulses import response
 from dalembert.integration.start_states import violated_rows
-from dalembert.violation import own_size
+from dalembert.numerics.violation import own_size
 
 TOUCHING = 1e-11
 """Gap, relative to its terms and to the coordinates, at which a contact is closed: events are located to rounding."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError, StateError
 from dalembert.hybrid.accumulation import ImpactHistory, Rest
 from dalembert.hybrid.event_changes import Situation, changed, energy_at

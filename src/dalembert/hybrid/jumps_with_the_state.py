@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 ZERO_BISECTIONS = 60
 """Halvings of the interval in which a function passes zero."""

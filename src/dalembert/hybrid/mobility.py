@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import SparseSystem
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

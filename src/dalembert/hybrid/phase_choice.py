@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.painleve import refuse_paradox
 from dalembert.errors import ConstraintError
@@ -17,10 +17,10 @@ from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at
-from dalembert.linear_algebra import rank, unit_rows
 from dalembert.model.active_system import active_system
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.ordering import quoted
+from dalembert.numerics.linear_algebra import rank, unit_rows
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.transitions import contacts_at_rest, next_phase

@@ -14,17 +14,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import SimulationError
 from dalembert.hybrid.jumps_with_the_state import first_jump
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model import graph
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import reaction
+from dalembert.numerics.tolerances import ROUNDING
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 from dalembert.stick_slip.simulation import Reset, StickSlipSimulation
-from dalembert.tolerances import ROUNDING
 
 JACOBIAN_STEP = 1e-3
 """Relative step of differences: their error is its fourth power, and rounding divided by it."""

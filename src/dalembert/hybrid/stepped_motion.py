@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.hybrid.contact_steps import ContactStep, ContactSteps, StepImpulses
 from dalembert.integration.progress import Progress
 from dalembert.integration.run_source import RunSource

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.hybrid.gaps import TOUCHING, Gaps
 from dalembert.impacts.contact_terms import ContactTerms

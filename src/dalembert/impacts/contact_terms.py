@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import InputError
 from dalembert.integration.start_states import terms_at

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.integration.native_steps import native_of
 from dalembert.lowering.build import build

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError, InputError
 from dalembert.impacts.contact_terms import ContactTerms
@@ -22,8 +22,8 @@ from dalembert.model.laws import squared
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier
 from dalembert.model.system import System
-from dalembert.tolerances import EXACT, START_TOLERANCE
-from dalembert.violation import own_size
+from dalembert.numerics.tolerances import EXACT, START_TOLERANCE
+from dalembert.numerics.violation import own_size
 
 ENERGY_ROUNDING = 1e-9
 """Part of the energy of an impact that rounding may create."""

@@ -13,15 +13,15 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import InputError
 from dalembert.impacts.contact_terms_of_many import ContactTermsOfMany
 from dalembert.impacts.impact import ENERGY_ROUNDING, HELD, ROUNDED_SLIP, refuse_laws, slip_expressions
 from dalembert.impacts.impulses import response
 from dalembert.impacts.impulses_of_many import ImpulsesOfMany
-from dalembert.tolerances import EXACT, START_TOLERANCE
-from dalembert.violation import own_size
+from dalembert.numerics.tolerances import EXACT, START_TOLERANCE
+from dalembert.numerics.violation import own_size
 
 Flags = NDArray[np.bool_]
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import quoted
 from dalembert.errors import ConstraintError
-from dalembert.names import quoted
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 MOST_STATES = 20_000
 """Largest number of combinations of states of contacts that are enumerated."""

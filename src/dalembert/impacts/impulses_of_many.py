@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.impacts.impulses import ALLOWED, MOST_STATES
 
 SYSTEMS_AT_ONCE = 2**15

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
+from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.integration.native_steps import rows_for
 from dalembert.integration.start_states import nearest_state, terms_at, violated_rows
-from dalembert.levels import STATE_LEVELS
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 SEARCHED_AHEAD = 1e-10
 """Longest time ahead of a stalled integration that is searched for a jump, relative to the time left. Smooth terms do

@@ -12,11 +12,11 @@ from typing import Any
 import jax
 import numpy as np
 
+from dalembert.common.lazy_jax import refuse_forked_process
+from dalembert.common.stabilisation import Gains
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.formulation import Formulation
-from dalembert.lazy_jax import refuse_forked_process
-from dalembert.stabilisation import Gains
 
 SOON_READY = {"xla_backend_optimization_level": 0}
 """Compiler options for programs that run only a few times: without optimisation they compile in half the time."""

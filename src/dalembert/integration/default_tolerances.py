@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_at
-from dalembert.violation import state_scales
+from dalembert.numerics.violation import state_scales
 
 USUAL_RTOL = 1e-9
 """The default relative tolerance of the error per step."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.lazy_jax import lax
+from dalembert.common.names import quoted
+from dalembert.common.stabilisation import Gains
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
-from dalembert.lazy_jax import lax
-from dalembert.names import quoted
-from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from jax import Array

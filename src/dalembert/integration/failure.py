@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.names import counted
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction
 from dalembert.equation.dynamics import Dynamics
@@ -16,8 +17,7 @@ from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
 from dalembert.integration.state_answer import answer_at, trouble_at
-from dalembert.names import counted
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 SO_FAR = " The motion so far is in `error.trajectory`."
 """Pointer to the partial result of a single run; ensemble members have no such object."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.state_answer import answer_at, answers_by_numpy

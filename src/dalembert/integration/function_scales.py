@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 LEAST_CELLS = 4
 """Intervals between samples to which the shortest bound is equal."""

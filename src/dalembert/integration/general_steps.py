@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from dalembert.common.lazy_jax import refuse_forked_process
 from dalembert.equation.dynamics import Dynamics, RowSelection
 from dalembert.integration.compiled import kept_by_dynamics
 from dalembert.integration.diffrax_tableau import solver_by
@@ -27,10 +28,9 @@ from dalembert.integration.method import (
     strip_tolerances,
 )
 from dalembert.integration.time_segments import TimeSegment
-from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
-from dalembert.tolerances import ROUNDING
+from dalembert.numerics.tolerances import ROUNDING
 
 BATCH_STEPS = 512
 """Steps in one batch; a longer run continues with the next batch and updates the progress bar in between."""

@@ -20,7 +20,7 @@ from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import split_state
 from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
-from dalembert.violation import violated
+from dalembert.numerics.violation import violated
 
 REJECTED = 1e6
 """Error of a rejected step, in tolerances: large enough that the controller shortens the step as much as it can."""

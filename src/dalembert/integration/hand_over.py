@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.equation.answer_checks import require_positive
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.factored import Factored
@@ -22,9 +22,9 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, in_mass_metric
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
-from dalembert.mass import in_units, own_units
 from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE
-from dalembert.violation import START_TOLERANCE, own_size
+from dalembert.numerics.mass import in_units, own_units
+from dalembert.numerics.violation import START_TOLERANCE, own_size
 
 MARGIN = 10.0
 """Factor by which the pivots at a state must exceed the limits of the compiled integrator to be well conditioned."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.common.array_types import Floats
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
 class InputForceSplit(NamedTuple):

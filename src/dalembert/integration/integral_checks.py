@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.native_steps import native_of
-from dalembert.tolerances import EXACT, TINY
+from dalembert.numerics.tolerances import EXACT, TINY
 
 CHANGING = 1e-10
 """Largest rate of change of a first integral relative to the terms of the rate: rounding of accelerations leaves less,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.extras import require
 from dalembert.equation.dynamics import Dynamics
-from dalembert.extras import require
 from dalembert.integration.abrupt_changes import (
     Jump,
     contradiction_at,

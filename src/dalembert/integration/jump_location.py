@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 JUMP = 1e-4
 """Least change between neighbouring samples, relative to the range of the function, that may be a jump."""

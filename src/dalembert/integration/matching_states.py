@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import StateError
 from dalembert.integration.native_steps import native_of
 from dalembert.integration.start_states import Metric, State, nearest, terms_at, unit_steps
-from dalembert.violation import state_scales
+from dalembert.numerics.violation import state_scales
 
 
 def matching_state(dynamics: Dynamics, q0: Floats, qd0: Floats, t: Any, p: Any, metric: Metric = "mass") -> State:

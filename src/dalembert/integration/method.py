@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.native.collocation import Collocation

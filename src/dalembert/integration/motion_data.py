@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed, members, name_of, quoted
 from dalembert.errors import InputError
 from dalembert.integration.run_events import RunEvent
 from dalembert.integration.run_source import RunSource, saved_run_sources
 from dalembert.integration.saturation import Saturation
 from dalembert.integration.trajectory_dataset import USUAL_THEORY
-from dalembert.names import listed, members, name_of, quoted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

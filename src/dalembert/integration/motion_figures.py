@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.names import name_of
+from dalembert.common.start_values import StartValue
 from dalembert.integration.motion_data import MotionData
-from dalembert.names import name_of
-from dalembert.start_values import StartValue
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

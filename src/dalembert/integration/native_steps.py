@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, all_true, vector_of
+from dalembert.common.array_types import Floats, all_true, vector_of
+from dalembert.common.levels import level_numbers
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
-from dalembert.levels import level_numbers
-from dalembert.linear_algebra import independent_rows, independent_rows_of_many
-from dalembert.mass import has_only_masses
 from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
@@ -25,7 +23,9 @@ from dalembert.native.protocol import NativeDynamics, Rates
 from dalembert.native.step_control import UNRELIABLE, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
-from dalembert.tolerances import RANK_TOLERANCE
+from dalembert.numerics.linear_algebra import independent_rows, independent_rows_of_many
+from dalembert.numerics.mass import has_only_masses
+from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
 @dataclass

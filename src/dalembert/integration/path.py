@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.abrupt_changes import Jump
 from dalembert.integration.method import StepBatch
 from dalembert.integration.native_steps import NativeSteps

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.extras import require
 from dalembert.equation.dynamics import Dynamics
-from dalembert.extras import require
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps, by_coordinates, native_steps
 from dalembert.integration.path import Path

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any
 
-from dalembert.names import counted
+from dalembert.common.names import counted
 
 SHOWN_AFTER = 2.0
 """Seconds before a bar appears."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, all_finite, all_true
+from dalembert.common.array_types import Floats, all_finite, all_true
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -32,7 +32,7 @@ from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.step_check import first_unreached, projects_fixed_steps
 from dalembert.integration.trajectory import Trajectory
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dalembert.array_types import all_true
+from dalembert.common.array_types import all_true
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
 from dalembert.integration.default_tolerances import coarse_notes

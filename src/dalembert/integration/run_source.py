@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
@@ -21,7 +21,7 @@ SavedRunSource = Callable[["MotionData"], "RunSource"]
 """A function that simulates a run from a file again, and returns the source of the result."""
 
 saved_run_sources: list[SavedRunSource] = []
-"""Empty until ``dalembert.reproduction`` is imported, as it is with ``da.Trajectory``: it needs the layers above."""
+"""Empty until ``saved_runs.reproduction`` is imported, as it is with ``da.Trajectory``: it needs the layers above."""
 
 
 def kinetic_energies(M: Floats, qd: Floats) -> Floats:

@@ -12,7 +12,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.lazy_jax import refuse_forked_process
+from dalembert.common.stabilisation import Gains
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
@@ -20,9 +22,7 @@ from dalembert.integration.general_steps import BATCH_STEPS, Solved, solve
 from dalembert.integration.method import Method, split_state, strip_tolerances
 from dalembert.integration.native_steps import at_own_level, by_coordinates
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
-from dalembert.lazy_jax import refuse_forked_process
 from dalembert.native.step_control import INACCURATE
-from dalembert.stabilisation import Gains
 
 BATCH_TIMES = 256
 """Times per call of the compiled program; larger batches need more memory and are no faster."""

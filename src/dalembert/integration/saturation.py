@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 LIMIT_BISECTIONS = 50
 """Bisections between two steps: the end of an interval is located to the last digits of time."""

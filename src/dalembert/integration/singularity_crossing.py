@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.newton_polynomial import interpolating_polynomial
 from dalembert.native.step_control import settings_of

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
-from dalembert.linear_algebra import are_determined
+from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import SparseSystem
+from dalembert.numerics.linear_algebra import are_determined
 
 
 def left_out(code: SparseSystem) -> NDArray[np.int64]:

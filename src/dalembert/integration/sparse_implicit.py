@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import LEVELS
+from dalembert.common.stabilisation import damping
 from dalembert.integration.method import split_state
 from dalembert.integration.sparse_motion import solution
 from dalembert.integration.stage_equations import Solve, StageEquations
-from dalembert.levels import LEVELS
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.newton_convergence import STATE_ROUNDING, NewtonConvergence
 from dalembert.native.term_derivatives import TermDerivatives
-from dalembert.stabilisation import damping
 
 if TYPE_CHECKING:
     from dalembert.integration.sparse_steps import SparseSteps

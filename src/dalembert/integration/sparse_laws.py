@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.tolerances import ROUNDING
+from dalembert.numerics.tolerances import ROUNDING
 
 NO_FORCES = np.zeros(0)
 

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import LEVELS
+from dalembert.common.names import LISTED_NAMES, quoted
+from dalembert.common.stabilisation import Gains, damping
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
@@ -23,11 +26,8 @@ from dalembert.integration.sparse_laws import (
     refuse_lost_reaction,
     refuse_negative_laws,
 )
-from dalembert.levels import LEVELS
-from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.stabilisation import Gains, damping
-from dalembert.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, SINGULAR_MASS, TINY
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, SINGULAR_MASS, TINY
 
 
 class SparseSolution(NamedTuple):

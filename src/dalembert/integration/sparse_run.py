@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.errors import SimulationError
 from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
 from dalembert.integration.drift import drift_notes
@@ -21,10 +22,9 @@ from dalembert.integration.sparse_motion import inconsistency, refuse_contradict
 from dalembert.integration.sparse_start import nearest_sparse_state, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
-from dalembert.names import LISTED_NAMES, quoted
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
-from dalembert.violation import state_scales_of
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.violation import state_scales_of
 
 COLUMNS = ("q", "qd", "acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation")
 COLUMNS += ("velocity_violation", "rank", "inconsistency", "energy")

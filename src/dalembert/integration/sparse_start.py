@@ -6,14 +6,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import LISTED_NAMES
 from dalembert.errors import StateError
 from dalembert.integration.sparse_motion import require_valid_terms
 from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest
-from dalembert.names import LISTED_NAMES
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
-from dalembert.violation import units_of
+from dalembert.numerics.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
+from dalembert.numerics.violation import units_of
 
 MOST_CORRECTIONS = 200
 """Most iterations towards the nearest state; each one reduces the distance by a factor."""

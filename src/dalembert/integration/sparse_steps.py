@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_implicit import SparseImplicit
 from dalembert.integration.sparse_motion import acceleration

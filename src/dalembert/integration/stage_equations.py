@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.elimination_order import minimum_degree
 from dalembert.native.sparse_lu import SparseLU
 from dalembert.native.sparse_system import SparseSystem

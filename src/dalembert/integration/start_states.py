@@ -9,16 +9,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
-from dalembert.constraint_solver import Equations, nearest_root, retract
+from dalembert.common.array_types import Floats
+from dalembert.common.extras import require
+from dalembert.common.levels import rows_at
 from dalembert.equation.answer_checks import require_finite, require_symmetric
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import MassMatrixError, StateError
-from dalembert.extras import require
-from dalembert.levels import rows_at
-from dalembert.tolerances import EXACT, SOLVED_RANK_TOLERANCE
-from dalembert.violation import own_size, units, violated
+from dalembert.numerics.constraint_solver import Equations, nearest_root, retract
+from dalembert.numerics.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.numerics.violation import own_size, units, violated
 
 
 class State(NamedTuple):

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.extras import require
+from dalembert.common.stabilisation import Gains
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction, require_positive, require_small_residual
 from dalembert.equation.dynamics import Dynamics, Terms, stabilised
@@ -16,11 +18,9 @@ from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, MassMatrixError
-from dalembert.extras import require
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import at_own_level, native_of, rows_for
-from dalembert.stabilisation import Gains
-from dalembert.tolerances import CONSISTENCY_TOLERANCE
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 
 def answer_at(

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.start_states import terms_of_states
-from dalembert.terms import Terms
-from dalembert.violation import own_size, violated
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.violation import own_size, violated
 
 NOT_REACHED = 1e-3
 """Residual, relative to the terms of its constraint, of a state that projection has not led to the constraint. Where

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Dynamics, damping_rates
 from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
-from dalembert.linear_algebra import unit_rows
 from dalembert.native.step_control import ABRUPT
+from dalembert.numerics.linear_algebra import unit_rows
 
 LONG_STEP = 3.0
 """Ratio of a step to the median of its batch above which the step counts as doubtful."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.start_states import terms_at
-from dalembert.mass import own_units
-from dalembert.violation import START_TOLERANCE, own_size
+from dalembert.numerics.mass import own_units
+from dalembert.numerics.violation import START_TOLERANCE, own_size
 
 TIMES_AHEAD = 10.0 ** np.arange(-6, 0)
 """Times ahead at which the constraints that were left out are examined, in units of the time that is left."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.function_scales import step_bounds
 from dalembert.integration.jump_location import (
@@ -27,7 +27,7 @@ from dalembert.integration.jump_location import (
     without_jumps,
 )
 from dalembert.integration.start_states import terms_at, violated_rows
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 CELLS = 16384
 """Intervals between samples: a pulse shorter than two of them may be missed, and needs ``max_step``."""

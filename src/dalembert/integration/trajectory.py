@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import block, figure_or_nothing, paragraph
 from dalembert.errors import InputError
 from dalembert.integration.input_split import InputForceSplit, input_force_split
 from dalembert.integration.motion_figures import MotionFigures
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT, PER_COORDINATE, PER_TIME, dataset_of, fields_of
 from dalembert.integration.trajectory_files import read, write
 from dalembert.integration.unwrapping import unwrapped
-from dalembert.notebook_html import block, figure_or_nothing, paragraph
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.common.extras import require
+from dalembert.common.names import column_unit, name_of
+from dalembert.common.target_path import target_path
 from dalembert.errors import InputError
-from dalembert.extras import require
-from dalembert.names import column_unit, name_of
-from dalembert.target_path import target_path
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.run_source import RunSource
 

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from numbers import Real
 from typing import Any
 
+from dalembert.common.names import name_of, quoted
 from dalembert.errors import InputError
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.live.experiment import Experiment
@@ -18,7 +19,6 @@ from dalembert.live.scene import Scene
 from dalembert.live.wasm_system import WasmSystem
 from dalembert.model.coefficients import parameter_conditions
 from dalembert.model.friction_contacts import contacts
-from dalembert.names import name_of, quoted
 
 Ranges = Mapping[str, tuple[float, float]]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import quoted
 from dalembert.control.controller import Controller
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
@@ -20,7 +21,6 @@ from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System, kind_of_object
-from dalembert.names import quoted
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.stick_slip.transitions import contacts_at_rest
 

@@ -8,13 +8,13 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dalembert.common.target_path import target_path
 from dalembert.errors import InputError
 from dalembert.figures.html_page import asset, document
 from dalembert.live.description import checked_ranges, description
 from dalembert.live.experiment import Experiment
 from dalembert.live.scene import Scene, plain_points
 from dalembert.live.wasm_system import wasm_system
-from dalembert.target_path import target_path
 
 SCRIPTS = ("library", "rows", "machine", "segments", "motion", "work", "controls", "plots", "ledger", "live")
 """The scripts of a live page, in the order in which they are read; those of all pages come first."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.integration.method import Method
 

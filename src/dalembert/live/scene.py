@@ -11,14 +11,14 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.common.names import name_of, quoted
+from dalembert.common.start_values import StartValue
 from dalembert.errors import InputError, ModelError
 from dalembert.figures.points import guessed_points
 from dalembert.figures.view import checked_view, picture_axes
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
-from dalembert.names import name_of, quoted
-from dalembert.start_values import StartValue
 
 USUAL_VIEW = (30.0, 20.0)
 """Azimuth and elevation in degrees from which a picture in space is seen at first."""

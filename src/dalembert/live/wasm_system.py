@@ -17,7 +17,7 @@ from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.coefficients import parameter_conditions
 from dalembert.native.tape import LIBRARY, Program, polynomials_of
 from dalembert.native.wasm_integrator import WasmIntegrator, wasm_integrator
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 START_ITERATIONS = 2
 """Iterations of the projection of a start in one call; the page repeats it until the start no longer moves."""

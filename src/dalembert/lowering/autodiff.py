@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dalembert.common.lazy_jax import jax, jnp
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import InputError
-from dalembert.lazy_jax import jax, jnp
 from dalembert.model.function_system import FunctionConstraint, FunctionSystem
 
 if TYPE_CHECKING:

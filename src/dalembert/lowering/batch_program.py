@@ -8,7 +8,7 @@ import ctypes
 import numpy as np
 from llvmlite import ir
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.addresses import address_of
 from dalembert.native.assembly import UNOPTIMISED, MachineCode, write_program
 from dalembert.native.batch import write_each

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.lazy_jax import jax, jnp
 from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Compiled, Dynamics, Terms
 from dalembert.equation.reaction import IdealReaction, NonidealForces
 from dalembert.errors import DalembertError, InputError, ModelError
-from dalembert.lazy_jax import jax, jnp
 from dalembert.lowering.autodiff import function_terms, real_values
 from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.general_time_functions import general_time_functions
@@ -37,7 +37,7 @@ from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.system import System, kind_of_object
-from dalembert.tolerances import SAME_VALUE
+from dalembert.numerics.tolerances import SAME_VALUE
 
 if TYPE_CHECKING:
     from jax import Array

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.levels import STATE_LEVELS
 from dalembert.lowering.control_structure import ControlStructure
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.start_values import StartValue
 from dalembert.errors import InputError, ModelError
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.batch_program import BatchProgram
@@ -31,7 +32,6 @@ from dalembert.model.symbols import (
     t,
 )
 from dalembert.native.tape import Program, Tape
-from dalembert.start_values import StartValue
 
 Evaluate = Callable[[Floats, Floats, Floats], Floats]
 """A function of states (T, k), times (T,) and parameters (p,) or (T, p) that returns values (T, expressions)."""

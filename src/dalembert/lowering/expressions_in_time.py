@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.lowering.time_decisions import time_decisions
@@ -18,7 +18,7 @@ from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.symbols import plain_multiplier, plain_reaction
 from dalembert.model.system import System
 from dalembert.native.tape import Program, Tape
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 
 class ExpressionsInTime(NamedTuple):

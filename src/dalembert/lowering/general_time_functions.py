@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.lowering.source import Source
 from dalembert.lowering.time_decisions import time_decisions
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.signal import Signal
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 STEADY = (sp.Add, sp.Mul, sp.Symbol, sp.Number, sp.NumberSymbol, sp.sin, sp.cos)
 """Parts of functions of time that cause no isolated event, as in ``time_functions``; positive powers are others."""

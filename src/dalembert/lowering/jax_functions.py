@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 from sympy.printing.numpy import JaxPrinter
 
+from dalembert.common.lazy_jax import jnp, jsp
 from dalembert.errors import ModelError
-from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.source import Source
 from dalembert.lowering.tape_functions import flat as flat
 from dalembert.lowering.tape_functions import function_of_tape

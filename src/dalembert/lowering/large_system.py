@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dalembert.common.levels import LEVELS
 from dalembert.errors import InputError, ModelError
-from dalembert.levels import LEVELS
 from dalembert.lowering.large_time_functions import large_signals, large_time_functions
 from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError, Recorder

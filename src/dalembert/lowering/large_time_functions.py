@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.native.tape import Program
 from dalembert.native.term_loops import CopiedTerm
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 MOST_COPIES = 64
 """Copies of a term, with different numbers, whose functions of time are sampled."""

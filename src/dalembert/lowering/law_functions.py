@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.lazy_jax import jnp
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.implicit_laws import reaction_equations, solve_reactions
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.equation.reaction import IdealReaction, NonidealForces, with_normals
-from dalembert.lazy_jax import jnp
 from dalembert.lowering.jax_functions import assemble, compiled, flat
 from dalembert.lowering.source import Laws, Source
 

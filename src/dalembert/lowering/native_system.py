@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.batch_program import BatchProgram
@@ -37,7 +37,7 @@ from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.protocol import Control, FirstIntegralValues, StateEquations, SwitchingFunctions
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import EnergyTerms, Program, Tape, Value, needed
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 
 class NativeSystem:

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_terms import RecordedTerms

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.native_steps import at_own_level, shortest_multipliers
 from dalembert.lowering.batch_program import BatchProgram
 from dalembert.lowering.native_system import NativeSystem

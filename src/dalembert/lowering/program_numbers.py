@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.symbol_arrays import ParameterArray, Substitutions

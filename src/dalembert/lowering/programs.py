@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from dalembert.common.levels import LEVELS, STATE_LEVELS
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.levels import LEVELS, STATE_LEVELS
 from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.input_sources import ESTIMATED_BOUND
 from dalembert.lowering.jax_functions import flat
@@ -25,7 +25,7 @@ from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, sparse_order
 from dalembert.native.partitioned_elimination import PartitionedElimination
 from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape, operations
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 CLEARLY_FEWER = 0.8
 """Share of the operations below which another elimination is used: near one the compiled programs take equal time."""

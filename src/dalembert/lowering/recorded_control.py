@@ -20,7 +20,7 @@ from dalembert.lowering.requirement_rows import RequirementRows
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, eliminate
 from dalembert.native.tape import Value
-from dalembert.tolerances import TINY
+from dalembert.numerics.tolerances import TINY
 
 REACTION_STEPS = 3
 """Steps of Newton's method for inputs that change the friction by reactions."""

@@ -13,7 +13,7 @@ from dalembert.equation import scalar_arithmetic as sl
 from dalembert.lowering.integral_derivatives import FirstIntegral
 from dalembert.model.differentiation import gradient
 from dalembert.model.first_integrals import TIME_SCALE
-from dalembert.tolerances import DEPENDENT_PIVOT
+from dalembert.numerics.tolerances import DEPENDENT_PIVOT
 
 if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms

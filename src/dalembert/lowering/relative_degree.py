@@ -12,10 +12,9 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from dalembert.array_types import Floats
-from dalembert.constraint_solver import root
+from dalembert.common.array_types import Floats
+from dalembert.common.levels import LEVELS
 from dalembert.errors import ModelError
-from dalembert.levels import LEVELS
 from dalembert.lowering.control_structure import ControlStructure, Differentiation
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
@@ -26,7 +25,8 @@ from dalembert.lowering.source import Source
 from dalembert.model.control_form import ControlForm
 from dalembert.native.derivatives import differentiated
 from dalembert.native.tape import Program, polynomials_of
-from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
+from dalembert.numerics.constraint_solver import root
+from dalembert.numerics.tolerances import SAME_VALUE, SHARE_TOLERANCE
 
 HIGHEST_ORDER = 8
 """Highest derivative of a requirement in which inputs are looked for. Every derivative doubles the length of the

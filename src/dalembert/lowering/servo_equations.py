@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, vector_of
-from dalembert.levels import STATE_LEVELS, rows_at
+from dalembert.common.array_types import Floats, vector_of
+from dalembert.common.levels import STATE_LEVELS, rows_at
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_terms import RecordedTerms

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.common.lazy_jax import jnp
 from dalembert.integration.method import split_state
-from dalembert.lazy_jax import jnp
 from dalembert.lowering.jax_functions import compiled
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from dalembert.array_types import Floats, vector_of
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.native.addresses import address_of
 from dalembert.native.assembly import UNOPTIMISED, MachineCode, write_program
 from dalembert.native.tape import Program

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.levels import STATE_LEVELS
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.native.tape import Value
-from dalembert.tolerances import (
+from dalembert.numerics.tolerances import (
     CONSISTENCY_TOLERANCE,
     EXACT,
     LEAST_DISTANCE,
@@ -20,7 +20,7 @@ from dalembert.tolerances import (
     START_TOLERANCE,
     SYMMETRY_TOLERANCE,
 )
-from dalembert.violation import DRIFTED, SLOWEST
+from dalembert.numerics.violation import DRIFTED, SLOWEST
 
 
 class Residual(NamedTuple):

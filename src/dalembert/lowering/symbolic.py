@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dalembert.common.lazy_jax import jax
 from dalembert.equation.dynamics import Terms
-from dalembert.lazy_jax import jax
 from dalembert.lowering.jax_functions import assemble, compiled, flat
 from dalembert.lowering.law_functions import LawFunctions, law_functions
 from dalembert.lowering.source import Source

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dalembert.common.lazy_jax import jnp, jsp
 from dalembert.errors import ModelError
-from dalembert.lazy_jax import jnp, jsp
 from dalembert.lowering.recording import NoMachineCodeError, Recorder
 from dalembert.native.tape import ARITHMETIC, Tape, Value
 

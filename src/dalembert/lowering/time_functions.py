@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dalembert.native.tape import CONDITIONS, Program, Value, needed
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 SMOOTH_OPERATIONS = {"input", "fadd", "fsub", "fmul", "sin", "cos"}
 """Operations that cause no isolated event: no jump, and no onset after a long constant interval."""

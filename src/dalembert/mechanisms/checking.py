@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dalembert.common.start_values import start_value
 from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import constant, number
-from dalembert.start_values import start_value
 
 MOMENT_SLACK = 1e-9
 """Fraction by which a principal moment may exceed the sum of the other two: for a thin plate it equals the sum, and

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import embedded
 from dalembert.errors import InputError
 from dalembert.figures.animation import LINK_WIDTH, Animation, Line, animation_of, frame_times
 from dalembert.figures.animation_files import checked_writer
@@ -23,7 +24,6 @@ from dalembert.mechanisms.interactive_page import write_page
 from dalembert.mechanisms.layout import Layout, layout_of
 from dalembert.mechanisms.reaction_forces import require_trajectory_of
 from dalembert.mechanisms.visited_states import VisitedStates
-from dalembert.notebook_html import embedded
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.figures.style import COLOURS
 from dalembert.mechanisms.contact_joints import PlaneContact
 from dalembert.mechanisms.frames import Ground

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
 from dalembert.mechanisms.rotations import Rotation

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.model import graph
 from dalembert.model.symbols import real_symbol
 from dalembert.model.symbols import t as time

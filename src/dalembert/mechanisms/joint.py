@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.common.names import quoted
 from dalembert.errors import ModelError
 from dalembert.mechanisms.extra_coordinates import ExtraCoordinates
 from dalembert.mechanisms.frames import Frame, Marker
@@ -21,8 +22,7 @@ from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw, as_laws
 from dalembert.model.representation import representation
 from dalembert.model.symbols import multiplier, reaction
-from dalembert.names import quoted
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 
 Rows = list[tuple[str, Any]]
 """Label and residual of each equation of a joint."""

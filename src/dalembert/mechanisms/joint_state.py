@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError, StateError
 from dalembert.integration.start_states import State
 from dalembert.mechanisms.frames import Ground
@@ -25,7 +25,7 @@ from dalembert.model.ordering import unknown_names
 from dalembert.model.similar_terms import with_constraints
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 from dalembert.verbs import consistent_state
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joints import Prismatic, Revolute, Weld

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.common.names import listed, summary
 from dalembert.errors import ModelError
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
@@ -24,7 +25,6 @@ from dalembert.mechanisms.reactions import Reactions
 from dalembert.mechanisms.vectors import numbers
 from dalembert.model.system import System
 from dalembert.model.value_document import save_document, value_entries
-from dalembert.names import listed, summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
-from dalembert.constraint_solver import root
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import block, paragraph, table
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, StateError
 from dalembert.integration.matching_states import matching_state
@@ -26,7 +26,7 @@ from dalembert.model.active_system import permanent_system
 from dalembert.model.input_values import parameter_values, scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
-from dalembert.notebook_html import block, paragraph, table
+from dalembert.numerics.constraint_solver import root
 from dalembert.verbs import consistent_state, prepared
 
 UNCHANGED = 1e-9

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.common.notebook_html import block, paragraph, table
 from dalembert.mechanisms.transmission import Transmission
 from dalembert.model.representation import short
-from dalembert.notebook_html import block, paragraph, table
 
 
 def table_of(mechanism: Any) -> str:

@@ -13,7 +13,7 @@ from dalembert.mechanisms.frames import Marker
 from dalembert.mechanisms.implicit_shapes import CURVE_STEPS, MOST_CURVE_STEPS, Region, lines_within
 from dalembert.mechanisms.joint import Outline
 from dalembert.mechanisms.vectors import across, evaluate
-from dalembert.tolerances import TINY
+from dalembert.numerics.tolerances import TINY
 
 RIM_POINTS = 24
 """Number of points on the rim of a wheel."""

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
-from dalembert.linear_algebra import are_determined, padded_null_space, unit_rows
 from dalembert.lowering.build import build
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.motors import motors, unit_force
@@ -25,7 +24,8 @@ from dalembert.model.friction import Friction
 from dalembert.model.laws import SlidingLaw
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
+from dalembert.numerics.linear_algebra import are_determined, padded_null_space, unit_rows
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 
 NEGLIGIBLE = 1e-9
 """Singular values of unit rows, and forces, below this fraction of the largest count as zero: a thousand times what

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.notebook_html import block, figure_or_nothing, paragraph, table
 from dalembert.errors import InputError
 from dalembert.model.ordering import quoted
-from dalembert.notebook_html import block, figure_or_nothing, paragraph, table
-from dalembert.tolerances import EXACT
+from dalembert.numerics.tolerances import EXACT
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dalembert.common.names import LISTED_NAMES
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
@@ -21,7 +22,6 @@ from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Subst
 from dalembert.model.symbols import coordinates as new_coordinate
 from dalembert.model.symbols import functions_of_time
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, MassEntries
-from dalembert.names import LISTED_NAMES
 
 MASS = sp.Symbol("mass")
 FORCE = sp.Symbol("force")

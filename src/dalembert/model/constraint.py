@@ -11,8 +11,8 @@ import numpy as np
 import sympy as sp
 from sympy.logic.boolalg import BooleanAtom
 
+from dalembert.common.levels import LEVELS, Level
 from dalembert.errors import ModelError
-from dalembert.levels import LEVELS, Level
 from dalembert.model import graph
 from dalembert.model.deep_stack import with_deep_stack
 from dalembert.model.expressions import as_expression, as_matrix

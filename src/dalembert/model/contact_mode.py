@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dalembert.common.names import name_of
 from dalembert.errors import InputError
-from dalembert.names import name_of
 
 
 @dataclass(frozen=True)

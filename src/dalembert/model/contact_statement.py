@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.model import graph
 from dalembert.model.active_system import active_system

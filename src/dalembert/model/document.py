@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import sympy as sp
 
+from dalembert.common.names import quoted
 from dalembert.errors import DalembertError, ExpressionError, InputError, ModelError
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_parser import parse, parse_constant, parse_equation, parse_inequality
 from dalembert.model.expression_text import expression_text
 from dalembert.model.expression_work import MOST_PARTS_OF_FILE, MOST_WORK_OF_FILE, TOO_MUCH_IN_FILE
 from dalembert.model.expressions import as_expression
-from dalembert.names import quoted
 
 EntryPath = tuple[str | int, ...]
 """Keys and numbers of entries that lead from the top of a document to a value."""

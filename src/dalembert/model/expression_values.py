@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.model import graph
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.symbols import plain_multiplier, plain_reaction

@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 from sympy.matrices.expressions.matexpr import MatrixElement
 
-from dalembert.array_types import is_masked, not_numbers
+from dalembert.common.array_types import is_masked, not_numbers
 from dalembert.errors import ModelError
 from dalembert.model.graph import Graph, atoms, replace, shown
 

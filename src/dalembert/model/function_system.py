@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dalembert.common.names import listed, summary
 from dalembert.errors import ModelError
 from dalembert.model.constraint import LEVELS, Level
 from dalembert.model.ordering import quoted
-from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats, all_finite, all_true, labels_of, rejection_reason, row_labels
+from dalembert.common.array_types import Floats, all_finite, all_true, labels_of, rejection_reason, row_labels
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems, quoted
 

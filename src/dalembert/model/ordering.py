@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import not_numbers
-from dalembert.names import name_of as name_of
-from dalembert.names import quoted as quoted
-from dalembert.names import shortened
+from dalembert.common.array_types import not_numbers
+from dalembert.common.names import name_of as name_of
+from dalembert.common.names import quoted as quoted
+from dalembert.common.names import shortened
 
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:

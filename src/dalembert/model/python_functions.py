@@ -9,12 +9,12 @@ from typing import Any
 import mpmath as mp
 import sympy as sp
 
+from dalembert.common.names import quoted
+from dalembert.common.python_function import PythonFunction
 from dalembert.errors import InputError
 from dalembert.model import graph
 from dalembert.model.data_function import DataAtom, DataFunction
 from dalembert.model.expressions import as_expression
-from dalembert.names import quoted
-from dalembert.python_function import PythonFunction
 
 
 class python_function_data(DataAtom):  # noqa: N801  (no class for users: it prints as the name of the function)

@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
+from dalembert.common.levels import LEVELS
 from dalembert.errors import ModelError
-from dalembert.levels import LEVELS
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression, as_matrix
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.representation import representation
-from dalembert.tolerances import SAME_VALUE
+from dalembert.numerics.tolerances import SAME_VALUE
 
 METRICS = ("mass", "euclidean")
 

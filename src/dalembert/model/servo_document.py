@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.common.names import quoted
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
 from dalembert.model.document import DocumentEntry, Scope, read_equation, read_expression, read_nested, write_expression
@@ -17,7 +18,6 @@ from dalembert.model.expression_text import expression_text
 from dalembert.model.law_document import read_by_coordinate
 from dalembert.model.ordering import name_of
 from dalembert.model.servo import Actuator, Servo
-from dalembert.names import quoted
 
 
 def read_actuators(entry: DocumentEntry, scope: Scope) -> dict[str, Actuator]:

@@ -13,14 +13,14 @@ import mpmath as mp
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import quoted
 from dalembert.errors import InputError
 from dalembert.model.data_function import DataAtom, DataFunction
 from dalembert.model.expressions import as_expression
 from dalembert.model.input_values import as_numbers, require_labels_of_times
 from dalembert.model.symbols import t
-from dalembert.names import quoted
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 INTERPOLATIONS = {"previous": 2, "linear": 2, "pchip": 2, "cubic": 2, "quintic": 6}
 """Kinds of interpolation, and the smallest number of values of each."""

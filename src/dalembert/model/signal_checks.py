@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from dalembert.common.names import quoted
 from dalembert.model import graph
 from dalembert.model.signal import Signal
 from dalembert.model.symbols import functions_of_time
-from dalembert.names import quoted
 
 DERIVATIVES = {"position": 2, "velocity": 1, "acceleration": 0}
 """Time derivatives of a constraint of each level in the equations of motion."""

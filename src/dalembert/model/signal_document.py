@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dalembert.common.names import quoted
 from dalembert.model.document import DocumentEntry, Scope
 from dalembert.model.expression_text import name_text
 from dalembert.model.signal import EXTENSIONS, INTERPOLATIONS, Signal, signal
-from dalembert.names import quoted
 
 MOST_IN_FILE = 1000
 """Largest number of times of a signal that is written into the model file; more are written to a CSV file beside it."""

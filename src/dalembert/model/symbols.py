@@ -11,11 +11,11 @@ from typing import Any
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.common.names import quoted
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, symbol_array
-from dalembert.names import quoted
 
 MULTIPLIER = "lam."
 """Prefix of the plain symbol of a multiplier; the name of its constraint follows."""

@@ -18,15 +18,15 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.physics import mechanics as me
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
-from dalembert.linear_algebra import independent_rows
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.symbols import coordinates, t
-from dalembert.tolerances import SAME_VALUE
+from dalembert.numerics.linear_algebra import independent_rows
+from dalembert.numerics.tolerances import SAME_VALUE
 
 COMPARED_STATES = 3
 """Random states at which two formulas are compared."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dalembert.common.names import listed, summary
 from dalembert.errors import ModelError
 from dalembert.model.array_statement import is_stated_by_arrays, term_by_term
 from dalembert.model.constraint import Constraint
@@ -40,7 +41,6 @@ from dalembert.model.system_arguments import (
 from dalembert.model.system_equality import are_equal, hash_of
 from dalembert.model.system_expressions import expressions_of
 from dalembert.model.validation import problems_of
-from dalembert.names import listed, summary
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.common.names import listed, name_of, summary
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbol_arrays import Substitutions, substitutions
 from dalembert.model.symbols import functions_of_time, multiplier, reaction
-from dalembert.names import listed, name_of, summary
 
 
 @dataclass(frozen=True, eq=False)

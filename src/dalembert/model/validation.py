@@ -28,7 +28,7 @@ from dalembert.model.symbols import (
     reaction,
     t,
 )
-from dalembert.tolerances import SAME_VALUE
+from dalembert.numerics.tolerances import SAME_VALUE
 
 
 def problems_of(system: Any) -> list[str]:

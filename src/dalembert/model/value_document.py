@@ -11,6 +11,8 @@ import numpy as np
 from sympy import Symbol
 from sympy.core.facts import InconsistentAssumptions
 
+from dalembert.common.target_path import target_path
+from dalembert.common.toml_text import toml_text
 from dalembert.errors import InputError
 from dalembert.model.document import DocumentEntry
 from dalembert.model.document_texts import require_writable
@@ -18,8 +20,6 @@ from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.signal_document import with_csv_files
 from dalembert.model.symbols import free_parameters
-from dalembert.target_path import target_path
-from dalembert.toml_text import toml_text
 
 FORMAT = 1
 """Version of the format of model files."""

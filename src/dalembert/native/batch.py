@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
 from dalembert.native.lanes import DOUBLE, LaneModule
 from dalembert.native.member_kernel import write_member

@@ -14,7 +14,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.native.assembly import DOUBLE, POINTER, MachineCode, load, number, store
 from dalembert.native.sparse_loops import INDICES, between, callable_of, index_at, span, subtract

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.tableau import Factors
 
 STAGES = 3

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.assembly import DOUBLE, POINTER, MachineCode, load, number, store
 from dalembert.native.sparse_loops import INDICES, between, callable_of, index_at, span
 from dalembert.native.writer import LONG, Writer, whole

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import finalize
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import DeviceError, InputError
 
 WORTH_PINNING = 2**22

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.tape import Program, Tape, Value, computed, needed
 
 Do = Callable[..., Any]

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation import scalar_arithmetic as sl
 from dalembert.native.tape import Tape, Value
-from dalembert.tolerances import CLEARLY_INDEPENDENT, DEPENDENT_PIVOT, SINGULAR_MASS
+from dalembert.numerics.tolerances import CLEARLY_INDEPENDENT, DEPENDENT_PIVOT, SINGULAR_MASS
 
 CLEARLY_POSITIVE = 100 * SINGULAR_MASS
 """Least fraction of a diagonal entry of M that must be left in its pivot. No pivot is smaller than the smallest

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.addresses import address_of
 from dalembert.native.assembly import MachineCode, write_program
 from dalembert.native.collocation import Collocation

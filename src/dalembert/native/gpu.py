@@ -8,13 +8,13 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.parallel import in_parallel
 from dalembert.native.batch import by_member
 from dalembert.native.cuda import gpu_device
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.ptx import ptx_of
 from dalembert.native.tableau import Tableau
-from dalembert.parallel import in_parallel
 
 BLOCK = 128
 """Threads per block."""

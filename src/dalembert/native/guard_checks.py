@@ -11,7 +11,7 @@ from dalembert.native.assembly import load, store
 from dalembert.native.lanes import spread
 from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.writer import Writer
-from dalembert.tolerances import TINY
+from dalembert.numerics.tolerances import TINY
 
 CHECKS_PER_STEP = 4
 """Least number of times within a step at which transitions are checked; there may be several in one step."""

@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, number, processor_width
 from dalembert.native.batch import by_member
 from dalembert.native.guarded_members import I64, GuardedPrograms, write_guarded

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.block_mass import BlockMass, HalfRows
 from dalembert.native.nonideal_terms import fixed_pattern
 from dalembert.native.sparse_elimination import SparseElimination

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 
 Dependence = Literal["state", "ideal", "actual"]

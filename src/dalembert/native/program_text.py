@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 LONGEST = 72
 """Characters of an expression that is written inside another one; longer ones get a name."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.formulation import Law
 from dalembert.native.collocation import Collocation
 from dalembert.native.engine import NativeEngine
 from dalembert.native.tableau import Tableau
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 Rows = tuple[int, ...]
 """Numbers of the constraint rows in use."""

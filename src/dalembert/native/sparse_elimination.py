@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.native.elimination_order import minimum_degree, postorder
 from dalembert.native.factor_pattern import address, as_index_array, elimination_tree, factor_pattern, starts_of
 from dalembert.native.sparse_loops import sparse_loops
-from dalembert.tolerances import DEPENDENT_SPARSE_PIVOT
+from dalembert.numerics.tolerances import DEPENDENT_SPARSE_PIVOT
 
 MOST_PRODUCTS = 10**8
 """Most products of entries of A in S; S of a system with more is no longer sparse."""

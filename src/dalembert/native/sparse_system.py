@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.block_mass import BlockMass, half_rows
 from dalembert.native.mass_with_rates import BorderedElimination, MassWithRates, rate_rows
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
 from dalembert.native.sparse_elimination import SparseElimination
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 
 class Residuals(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dalembert.native.signs import Signed, record_without_signs
-from dalembert.piecewise_polynomial import PiecewisePolynomial
+from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 Number = (int, float)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.derivatives import along
 from dalembert.native.tape import Program
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses

@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.native.assembly import DOUBLE, POINTER, MachineCode, element, load, store, write_program
 from dalembert.native.sparse_loops import INDICES, callable_of, index_at
 from dalembert.native.tape import Program

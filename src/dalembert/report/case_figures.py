@@ -14,7 +14,7 @@ from dalembert.figures.trajectory_figures import SHOWN_ZERO
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
 from dalembert.integration.trajectory import Trajectory
-from dalembert.variational import vakonomic
+from dalembert.variational.vakonomic import vakonomic
 from dalembert.verbs import motion, simulate
 
 if TYPE_CHECKING:

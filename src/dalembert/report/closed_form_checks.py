@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, MassMatrixError, undetermined
-from dalembert.linear_algebra import determined, independent_rows, rank
 from dalembert.model import graph
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import plain_multiplier
+from dalembert.numerics.linear_algebra import determined, independent_rows, rank
+from dalembert.numerics.terms import Terms
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.report.numeric_probes import Probes
-from dalembert.terms import Terms
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 LARGEST_CONDITION = 1e11
 """Condition number above which a matrix is singular: states found by an iteration leave five digits for rounding."""

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed, summary
+from dalembert.common.paper_letters import PaperLetters, ScaledMatrices
+from dalembert.common.stabilisation import Gains
 from dalembert.errors import ModelError
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.system import System
-from dalembert.names import listed, summary
-from dalembert.paper_letters import PaperLetters, ScaledMatrices
 from dalembert.report.abbreviated_steps import abbreviated
 from dalembert.report.chart import NAMESPACE, chart
 from dalembert.report.closed_form_checks import require_independent
@@ -30,7 +31,6 @@ from dalembert.report.formula_symbols import matrix_symbols
 from dalembert.report.scaled_symbols import scaled_symbols
 from dalembert.report.steps import Step, seven_steps, with_short_displays
 from dalembert.report.tex import latex, markdown
-from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     pass

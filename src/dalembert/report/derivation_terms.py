@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.common.stabilisation import Gains, damping
 from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
 from dalembert.model.control_form import control_form
@@ -23,7 +24,6 @@ from dalembert.report.control_law import ControlLaw, control_law
 from dalembert.report.decimals import decimals_like, exact
 from dalembert.report.numeric_probes import Probes, require_computable
 from dalembert.report.tidy import tidy_matrix, tidy_symmetric
-from dalembert.stabilisation import Gains, damping
 
 
 def control_of(system: System, terms: SymbolicTerms, gains: Gains | None) -> ControlLaw | None:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert import linear_algebra
 from dalembert.analysis.constraint_states import ENOUGH
 from dalembert.analysis.evaluated_terms import model_of
 from dalembert.analysis.sampled_states import random_starts, random_states
@@ -20,7 +19,8 @@ from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import plain_multiplier
 from dalembert.model.system import System
-from dalembert.terms import Terms
+from dalembert.numerics import linear_algebra
+from dalembert.numerics.terms import Terms
 
 CANNOT_COMPUTE = (NameError, NotImplementedError, ValueError)
 """Exceptions for functions without a numerical form, which SymPy prints as a bare name or refuses to print."""

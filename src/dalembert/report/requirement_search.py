@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
-from dalembert.linear_algebra import independent_rows
+from dalembert.common.array_types import Floats
 from dalembert.model.control_form import ControlForm
 from dalembert.model.numeric_function import numeric_function
 from dalembert.model.ordering import quoted
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.model.symbols import StateSymbols
+from dalembert.numerics.linear_algebra import independent_rows
+from dalembert.numerics.tolerances import SAME_VALUE, SHARE_TOLERANCE
 from dalembert.report.blocks import TooLongError
 from dalembert.report.closed_form import OPERATION_LIMIT, SymbolicTerms, schur_solver, tidied
 from dalembert.report.decimals import exact
-from dalembert.tolerances import SAME_VALUE, SHARE_TOLERANCE
 
 MOST_DERIVATIVES = 8
 """Highest derivative of a requirement in which inputs are looked for, as in ``lowering.relative_degree``."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.common.paper_letters import ScaledMatrices
 from dalembert.errors import ModelError
-from dalembert.paper_letters import ScaledMatrices
 from dalembert.report.blocks import TooLongError, block_inverse, block_root
 from dalembert.report.closed_form import OPERATION_LIMIT, tidied
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.common.stabilisation import Gains
 from dalembert.model import graph
 from dalembert.report.control_steps import (
     LONGEST_LAW,
@@ -45,7 +46,6 @@ from dalembert.report.staged_steps import (
     shown,
     staged,
 )
-from dalembert.stabilisation import Gains
 
 if TYPE_CHECKING:
     from dalembert.report.control_law import ControlLaw

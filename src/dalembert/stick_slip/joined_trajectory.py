@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
 from dalembert.integration.path_outputs import outputs_along
@@ -21,11 +21,11 @@ from dalembert.integration.run_notes import hand_over_notes, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
-from dalembert.linear_algebra import rank
 from dalembert.lowering.build import build
 from dalembert.model.expression_values import expression_values
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
+from dalembert.numerics.linear_algebra import rank
 from dalembert.stick_slip.modes import Mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment

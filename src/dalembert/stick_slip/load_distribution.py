@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import null_spaces, rank, unit_rows
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
+from dalembert.numerics.linear_algebra import null_spaces, rank, unit_rows
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE, TINY
 from dalembert.stick_slip.modes import Mode
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE, TINY
 
 NORMAL_DIRECTIONS = 8
 """Directions of a normal force in a plane from which the search for a distribution starts."""

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import determined, row_space
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.symbols import multiplier
+from dalembert.numerics.linear_algebra import determined, row_space
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.stick_slip.phases import Phase
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 
 class LoadSharing(NamedTuple):

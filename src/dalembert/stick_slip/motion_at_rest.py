@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of

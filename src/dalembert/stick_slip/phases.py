@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
+from dalembert.numerics.tolerances import TINY
 from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.load_distribution import Holding, holding
 from dalembert.stick_slip.modes import LOAD_ROUNDING, FrictionLoad, Mode
-from dalembert.tolerances import TINY
 
 TURNING_COSINE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""

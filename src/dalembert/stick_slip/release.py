@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.integration.start_states import terms_at
 from dalembert.model.friction_contacts import Contact

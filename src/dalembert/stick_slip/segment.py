@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.integrate import integrate
 from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.path import Path

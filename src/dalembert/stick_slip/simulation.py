@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.method import Method

@@ -8,22 +8,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
 from dalembert.integration.start_states import terms_at
-from dalembert.linear_algebra import row_space
 from dalembert.lowering.build import build
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.symbols import functions_of_time
 from dalembert.model.symbols import t as time
 from dalembert.model.system import System
+from dalembert.numerics.linear_algebra import row_space
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.release import Release
 from dalembert.stick_slip.trial_phases import acceleration_of, geometry, phase_with, unit_vector
-from dalembert.tolerances import SOLVED_RANK_TOLERANCE
 
 MAX_DIRECTION_ITERATIONS = 200
 """Iterations for the direction in which a contact starts to slide; small steps correct the remaining error."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.system import System

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.impacts.impact import impact

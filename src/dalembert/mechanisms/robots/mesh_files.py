@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 STL_HEADER = 84
 """Bytes before the triangles of a binary STL file: 80 of a comment, and the number of triangles."""

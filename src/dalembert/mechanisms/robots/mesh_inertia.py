@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.robots.mesh_files import MeshFileError, read_triangles
 from dalembert.mechanisms.robots.mjcf_document import MAIN_CLASS, MjcfDocument
 from dalembert.mechanisms.robots.placement import rotation_of

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.names import listed
 from dalembert.mechanisms.robots.mjcf_document import ACTUATORS, MAIN_CLASS, MjcfDocument
 from dalembert.mechanisms.robots.placement import Placement
 from dalembert.mechanisms.robots.robot_tree import WORLD, Coupling, Loop, Motor, RobotTree
 from dalembert.mechanisms.robots.xml_elements import XmlElement, nearest_hint
-from dalembert.names import listed
 
 Sites = dict[str, tuple[str, Placement]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.robots.mesh_inertia import mesh_inertia
 from dalembert.mechanisms.robots.mjcf_document import MjcfDocument
 from dalembert.mechanisms.robots.placement import Placement, rotation_to

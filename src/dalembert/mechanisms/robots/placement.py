@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 
 ROUNDED_ENTRY = 1e-15
 """Entries of rotations below this are rounding of cos(π/2) and the like, and are set to zero."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.robots.placement import Placement
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.mechanisms.robots.placement import AT_ORIGIN, Placement
 from dalembert.mechanisms.robots.rigid_inertia import RigidInertia
 from dalembert.mechanisms.robots.xml_elements import XmlElement

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Force, Gravity

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.array_types import Floats
+from dalembert.common.array_types import Floats
+from dalembert.common.names import listed, quoted
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.robots.placement import AT_ORIGIN, Placement, rotation_of_angles, without_rounding
 from dalembert.mechanisms.robots.rigid_inertia import NOTHING, RigidInertia
@@ -17,7 +18,6 @@ from dalembert.mechanisms.robots.robot_tree import WORLD, Coupling, JointKind, L
 from dalembert.mechanisms.robots.tree_mechanism import mechanism_of
 from dalembert.mechanisms.robots.urdf_notes import note_omissions
 from dalembert.mechanisms.robots.xml_elements import XmlElement, nearest_hint, read_xml
-from dalembert.names import listed, quoted
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+from dalembert.common.names import listed
 from dalembert.mechanisms.robots.robot_tree import RobotTree
 from dalembert.mechanisms.robots.xml_elements import XmlElement
-from dalembert.names import listed
 
 
 def note_omissions(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from dalembert.common.names import quoted
 from dalembert.errors import FileError, InputError
-from dalembert.names import quoted
 
 LARGEST_XML_FILE = 20_000_000
 """Number of bytes of a robot description at most."""

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts of the command line: the nearest one on the constraints, and advice for one that violates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dalembert.commands.command_arguments import RunArguments
+from dalembert.integration.start_states import NAMES_CONFLICTS, OR_ALLOW_IT, START_NEARBY
+from dalembert.verbs import consistent_state
+
+if TYPE_CHECKING:
+    from dalembert.gallery.definition import Case
+
+_OPTIONS = {
+    START_NEARBY: "`dalembert run --project` starts from the nearest state that does, and prints it",
+    OR_ALLOW_IT: ", or, if the violation is meant, write `allow_violation = true` in `[simulate]` of a model file",
+    NAMES_CONFLICTS: "`dalembert check` names them",
+}
+"""Advice for Python, and for the command line instead."""
+
+
+def option_advice(message: str) -> str:
+    """Return a message about a start with advice for the command line."""
+    for python, option in _OPTIONS.items():
+        message = message.replace(python, option)
+    return message
+
+
+def projected_start(case: Case, given: RunArguments) -> dict[str, Any]:
+    """Return the state on the constraints nearest to the start that is asked for, as arguments of ``simulate``."""
+    times = case.times if given.times is None else given.times
+    q0, qd0 = consistent_state(
+        case.system,
+        given.start.get("q0", case.q0),
+        given.start.get("qd0", case.qd0),
+        float(times[0]) if len(times) else 0.0,
+        parameters={**case.parameters, **given.parameters},
+    )
+    return {"q0": q0, "qd0": qd0}
+
+
+def start_text(case: Case, start: Mapping[str, Any]) -> str:
+    """Return a start as the options that give it: `--q0 x=1.0,y=0.0 --qd0 x=0.0,y=0.0`."""
+    names = case.system.coordinate_names
+    options = {
+        key: ",".join(f"{name}={float(v)!r}" for name, v in zip(names, start[key], strict=True)) for key in start
+    }
+    return " ".join(f"--{key} {text}" for key, text in options.items())

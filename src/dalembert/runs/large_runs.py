@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Motion, simulation and consistent states of systems stated by arrays, and what a run of them can compute.
+
+No array of n × n numbers is made: A and M are sparse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.common.array_types import Floats
+from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.factored import checked_formulation
+from dalembert.errors import InputError
+from dalembert.integration.method import Method
+from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_motion import refuse_contradiction, require_valid_terms, solution, sparse_answer
+from dalembert.integration.sparse_run import SparseRun, sparse_run, usual_tolerances
+from dalembert.integration.sparse_start import nearest_sparse_state
+from dalembert.integration.start_states import State
+from dalembert.integration.trajectory import Trajectory
+from dalembert.lowering.expressions_along import values_of_part
+from dalembert.lowering.large_system import compiled
+from dalembert.model.input_values import scalar_value, state_values, time_values
+from dalembert.model.large_statement import LargeStatement
+from dalembert.native.sparse_system import LargeDynamics
+from dalembert.runs.simulated_run import times_within
+
+if TYPE_CHECKING:
+    from dalembert.analysis.ledger import Ledger
+    from dalembert.integration.motion_data import MotionData
+
+
+def _prepared(
+    statement: LargeStatement, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
+) -> tuple[LargeDynamics, Floats, Floats, Floats]:
+    """Return the compiled system and checked numbers."""
+    names = statement.coordinate_names
+    q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
+    values = statement.values(parameters)
+    dynamics = compiled(statement)
+    return dynamics, q, qd, dynamics.numbers(values)
+
+
+def is_default(formulation: Any) -> bool:
+    """Return whether a formulation is the one of large systems."""
+    return checked_formulation(formulation).uses_engine
+
+
+def supports(method: Method, control: Any) -> bool:
+    """Return whether large systems can be simulated by a method."""
+    drift = method.drift
+    compiled_method = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
+    return compiled_method and is_default(method.formulation)
+
+
+def _require_default(formulation: Any) -> None:
+    if not is_default(formulation):
+        raise InputError(
+            f"`formulation` of a large system must be `da.Factored()`; got {formulation!r}. State the system with at "
+            f"most 200 coordinates, or leave it out."
+        )
+
+
+def large_motion(
+    statement: LargeStatement, q: Any, qd: Any, t: Any, parameters: Any, formulation: Any, *, throw: bool
+) -> ConstrainedMotion:
+    """Return ``da.motion`` of a system stated by arrays."""
+    _require_default(formulation)
+    dynamics, q, qd, numbers = _prepared(statement, q, qd, parameters, ("q", "qd"))
+    answer = sparse_answer(dynamics, q, qd, float(scalar_value(t, "t")), numbers)
+    if throw:
+        refuse_contradiction(dynamics, solution(dynamics))
+    return answer
+
+
+def with_arrays(answer: ConstrainedMotion) -> ConstrainedMotion:
+    """Return an answer with arrays in place of sparse matrices, for systems that need not be large."""
+    names = ("mass_matrix", "constraint_matrix", "law_nonideal")
+    sparse = {name: value for name in names if hasattr(value := getattr(answer, name), "toarray")}
+    return replace(answer, **{name: value.toarray() for name, value in sparse.items()})
+
+
+def large_consistent_state(
+    statement: LargeStatement, q0: Any, qd0: Any, t: Any, parameters: Any, metric: str, *, servos: bool
+) -> State:
+    """Return ``da.consistent_state`` of a system stated by arrays."""
+    if metric != "mass" or servos:
+        raise InputError('`metric` of a large system must be "mass", and `servos` must be left out.')
+    dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
+    return nearest_sparse_state(dynamics, q, qd, float(scalar_value(t, "t")), numbers)
+
+
+def large_simulation(
+    statement: LargeStatement,
+    method: Method,
+    q0: Any,
+    qd0: Any,
+    times: Any,
+    *,
+    parameters: Any,
+    allow_violation: bool,
+    control: Any,
+    progress: bool | None,
+) -> Trajectory:
+    """Return ``da.simulate`` of a system stated by arrays."""
+    _require_default(method.formulation)
+    if not supports(method, control):
+        raise InputError(
+            "a large system must be simulated by an explicit Runge–Kutta method or `da.Implicit()`, with "
+            "`da.Projection()` without `conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave "
+            "the other arguments out."
+        )
+    dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
+    times = time_values(times, "times", increasing=True)
+    if method.atol is None:
+        dynamics.code.evaluate(q, qd, float(times[0]), numbers)
+        require_valid_terms(dynamics)
+        method = replace(method, atol=usual_tolerances(dynamics, q, qd))
+    given = {name: np.asarray(value, float) for name, value in dict(parameters or {}).items()}
+    options: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
+    named = {str(getattr(name, "name", name)): _reported(value) for name, value in given.items()}
+    source = LargeRun(dynamics, method, numbers)
+    return sparse_run(dynamics, method, (q, qd), times, numbers, parameters=named, source=source, **options)
+
+
+def _reported(value: Any) -> Any:
+    return float(value) if np.ndim(value) == 0 else value
+
+
+@dataclass(frozen=True, eq=False)
+class LargeRun:
+    """The compiled system of a run and its method; an implementation of ``RunSource``."""
+
+    dynamics: LargeDynamics
+    method: Method
+    numbers: Floats
+
+    def model_text(self) -> str:
+        """Return an empty text: systems that are given by arrays cannot be written as a model file."""
+        return ""
+
+    @property
+    def write_page(self) -> Callable[..., Path]:
+        raise InputError(_refusal("a live page"))
+
+    def ledger(self, run: Trajectory) -> Ledger:
+        """Return the work and energy of all forces."""
+        from dalembert.analysis.large_ledger import large_ledger
+
+        return large_ledger(self.dynamics, self.method, self.numbers, run)
+
+    def at(self, run: Trajectory, times: Any) -> Trajectory:
+        """Return the motion at one time, or at increasing ones, within those of the run."""
+        asked = times_within(run, times)
+        if np.isin(asked, run.t).all():
+            return run.taken(np.searchsorted(run.t, asked))
+        wanted = np.unique(np.concatenate([run.t[[0, -1]], asked]))
+        found = self._again(run, wanted).trajectory(run.parameters, [], self)
+        return replace(found.taken(np.searchsorted(wanted, asked)), notes=run.notes, statistics=run.statistics)
+
+    def _again(self, run: Trajectory, times: Floats) -> SparseRun:
+        """Integrate a run once more, by the same steps, with outputs at other times."""
+        again = SparseRun(self.dynamics, self.method, self.numbers, times)
+        with Progress(float(times[0]), float(times[-1]), False) as bar:
+            again.follow(np.concatenate([run.q[0], run.qd[0]]), bar)
+        return again
+
+    def pieces(self, run: Trajectory) -> list[Trajectory]:
+        """Return the run: no event changes its parameters."""
+        return [run]
+
+    def steps(self, run: Trajectory) -> Floats:
+        """Return the times of the integration steps, from the first time of the run to its last."""
+        return np.array([run.t[0], *self._again(run, run.t[[0, -1]]).step_times])
+
+    def mass_and_rows(self, run: MotionData) -> tuple[Floats, Floats]:
+        """Return M (T, n, n) and A (T, m, n) along the run, unless they are too large."""
+        code = self.dynamics.code
+        if len(run) * code.n * (code.n + code.m) > MOST_NUMBERS:
+            raise InputError(_refusal("M and A as arrays"))
+        terms = [(code.mass.matrix().toarray(), code.A.toarray()) for _ in self._evaluated(run)]
+        return np.array([M for M, _ in terms]), np.array([A for _, A in terms])
+
+    def kinetic_energy(self, run: MotionData) -> Floats:
+        """Return ½ q̇ᵀM q̇ (T,) along the run."""
+        mass = self.dynamics.code.mass
+        return np.array([v @ (mass.matrix() @ v) / 2 for v, _ in zip(run.qd, self._evaluated(run), strict=True)])
+
+    def row_of(self, run: MotionData, i: int) -> Floats:
+        """Return row i of A (T, n) along the run."""
+        code = self.dynamics.code
+        return np.array([code.A[[i]].toarray()[0] for _ in self._evaluated(run)])
+
+    def _evaluated(self, run: MotionData) -> Iterator[None]:
+        """Evaluate the terms at each time of a run."""
+        for q, qd, t in zip(run.q, run.qd, run.t, strict=True):
+            yield self.dynamics.code.evaluate(np.array(q), np.array(qd), float(t), self.numbers)
+
+    def requirement_gradients(self, run: MotionData) -> Floats:
+        raise InputError(_refusal("a split of input forces"))
+
+    def values(self, run: Trajectory, expression: Any) -> Floats:
+        """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""
+        return values_of_part(run, expression)
+
+
+MOST_NUMBERS = 10**7
+"""Most numbers of M and A along a run that are returned as arrays."""
+
+
+def _refusal(what: str) -> str:
+    return (
+        f"{what} must be of a system that is compiled term by term, with at most 200 coordinates or with terms of many "
+        f"kinds; this run is of a larger one."
+    )
