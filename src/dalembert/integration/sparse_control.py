@@ -9,6 +9,7 @@ u = N⁻¹Gᵀ(G N⁻¹Gᵀ)⁻¹(−α), as in straight-line code.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,7 @@ def control_of(code: SparseSystem, servos: ServoTerms, free: Floats) -> Control:
     # a limit must not hide that an input is undefined, which NaN does not pass
     inputs = np.clip(u, -limits, limits)
     excess = np.where(np.isfinite(limits), np.abs(u) - limits, -1.0)
-    force = inputs if servos.B is None else servos.B.T @ inputs
+    force = inputs if servos.directions is None else servos.directions.T @ inputs
     found = inputs, servos.error, margins, excess, force, np.array([cost_margin]), nominal + settling
     return Control(*(x[None] for x in found))
 
@@ -54,7 +55,7 @@ def effects(code: SparseSystem, servos: ServoTerms, rows: Any) -> Floats:
     """Return some rows of G (k, r)."""
     gradients = servos.A[rows].toarray()
     responses = np.array([caused_by(code, row)[0] for row in gradients]).reshape(gradients.shape)
-    return responses if servos.B is None else (servos.B @ responses.T).T
+    return responses if servos.directions is None else (servos.directions @ responses.T).T
 
 
 def _settling(servos: ServoTerms) -> Floats:
@@ -71,7 +72,8 @@ def _weighted(code: SparseSystem, servos: ServoTerms, G: Floats) -> tuple[Floats
     if servos.cost is None:
         return (np.array([code.mass.times(row) for row in G]) if servos.layout.everywhere else G), np.inf
     pivots, smallest = _pivots(servos.cost)
-    margin = float((pivots / smallest).min()) if np.isfinite(pivots).all() else np.nan
+    with np.errstate(all="ignore"):
+        margin = float(np.min(pivots / smallest))
     return (np.linalg.solve(servos.cost, G.T).T if margin > 1 else G * np.nan), margin
 
 
@@ -113,9 +115,28 @@ def by_servo(servos: ServoTerms, errors: Floats) -> dict[str, Any]:
     }
 
 
+def input_forces(servos: ServoTerms, control: Control) -> Any:
+    """Return the generalised force (r, n) of each input, sparse."""
+    from scipy.sparse import csr_array, diags_array
+
+    inputs = diags_array(control.inputs[0])
+    return csr_array(inputs if servos.directions is None else inputs @ servos.directions)
+
+
 def control_answer(servos: ServoTerms | None, control: Control | None) -> dict[str, Any]:
     """Return inputs and errors as fields of an answer at one state; none without servo constraints."""
     if servos is None or control is None:
         return {}
     inputs = dict(zip(servos.layout.actuators, control.inputs[0].tolist(), strict=True))
     return {"inputs": inputs, "servo_error": by_servo(servos, control.errors[0])}
+
+
+def run_control(servos: ServoTerms | None, controls: Sequence[Control]) -> dict[str, Any]:
+    """Return inputs, their force and errors along a run, as fields of a trajectory; none without servo constraints."""
+    if servos is None:
+        return {}
+    inputs, errors, force = (
+        np.concatenate([getattr(one, name) for one in controls]) for name in ("inputs", "errors", "force")
+    )
+    named = dict(zip(servos.layout.actuators, inputs.T, strict=True))
+    return {"inputs": named, "input_force": force, "servo_error": by_servo(servos, errors)}

@@ -17,6 +17,7 @@ from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.common.stabilisation import Gains, damping
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
+from dalembert.integration.control_outputs import reason_unmet
 from dalembert.integration.sparse_control import control_answer, control_of
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
 from dalembert.integration.sparse_laws import (
@@ -222,6 +223,27 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
 
 def _not_finite(name: str, owners: Sequence[str]) -> str:
     return f"`{name}` must be finite at this state; that of {quoted(owners)} is not. {WHERE_NOT_FINITE}"
+
+
+def refuse_unmet_servos(dynamics: LargeDynamics, found: SparseSolution, t: float) -> None:
+    """Raise an error that names the servo constraints that no inputs can meet at a state."""
+    servos = dynamics.code.servos
+    if servos is None or found.control is None:
+        return
+    layout = servos.layout
+    # a rate that is negative would let errors grow, which a run shows late
+    if (servos.rates < 0).any():
+        names = [name for name, rows in layout.servos.items() if (servos.rates[list(rows)] < 0).any()]
+        raise InputError(
+            f"`settle` of servo {quoted(names)} must not be negative, or errors grow; got {servos.rates.min():g}."
+        )
+    limits = servos.limits[layout.constant]
+    if (limits <= 0).any():
+        names = [layout.actuators[i] for i in layout.constant[limits <= 0]]
+        raise InputError(f"`limit` of actuator {quoted(names)} must be positive; got zero or less.")
+    reason = reason_unmet(found.control, layout.servos, layout.actuators, t)
+    if reason:
+        raise ConstraintError(reason)
 
 
 def refuse_contradiction(dynamics: LargeDynamics, found: SparseSolution) -> None:

@@ -93,6 +93,7 @@ def _gains(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[ServoLay
         np.array(entries, np.int64).reshape(-1, 3),
         np.array([rate is not None for rate in rates]),
         np.array([i for i, limit in enumerate(limits) if limit is not None], np.int64),
+        np.array([i for i, limit in enumerate(limits) if limit is not None and not limit.has(t)], np.int64),
         has_cost,
         everywhere,
         any(servo.metric == "euclidean" for servo in servos),

@@ -102,6 +102,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         statement.laws.names,
         large_time_functions(shown),
         large_signals(shown),
+        tuple(str(row.name) for servo in statement.servos for row in servo.requirement),
     )
 
 

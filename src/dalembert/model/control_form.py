@@ -65,6 +65,11 @@ class ControlForm:
     robust: tuple[Any, Any] | None = None
     adaptive: tuple[Any, Any] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the requirements."""
+        return tuple(requirement.name for requirement in self.requirements)
+
     @cached_property
     def rows_of(self) -> dict[str, list[int]]:
         """The numbers of the rows of each servo, by its name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,12 @@ def with_constraints(statement: LargeStatement, constraints: Sequence[Constraint
     )
 
 
+@lru_cache(maxsize=8)
+def with_requirements(statement: LargeStatement) -> LargeStatement:
+    """Return a statement whose requirements of servos are constraints as well; it is kept for further calls."""
+    return with_constraints(statement, [row for servo in statement.servos for row in servo.requirement])
+
+
 def similar_groups(rows: Sequence[Sequence[Any]]) -> list[tuple[tuple[Any, ...], Substitutions]]:
     """Return rows of expressions in groups of the same form: the expressions in placeholders, and their copies."""
     groups = _grouped(sp.Tuple(*row) for row in rows).items()
@@ -227,7 +234,8 @@ def grouped_terms(system: Any) -> LargeStatement:
 
 def similar_terms(system: Any) -> LargeStatement | None:
     """Return a ``System`` in groups of similar terms, or None if it has few of them, or parts that have no groups."""
-    if reason_against_groups(system):
+    # straight-line code has inputs that act on high derivatives of a requirement only, which groups have not
+    if reason_against_groups(system) or system.servos:
         return None
     found = grouped_terms(system)
     groups = len(found.groups())

@@ -207,9 +207,7 @@ class System:
         if self.statement is not None:
             stated = self.statement
             groups = (*stated.constraints, *constraints)
-            return System(
-                stated.pieces, stated.masses, stated.forces, groups, stated.nonideal, servos=stated.servos
-            )
+            return System(stated.pieces, stated.masses, stated.forces, groups, stated.nonideal, servos=stated.servos)
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def save(

@@ -30,6 +30,7 @@ class ServoLayout:
                    whose error it multiplies, and the order of the derivative of that error
     by_rate (k,)   whether all poles of the error are at −ω, so that the settling law has any order
     limited        numbers of the inputs that have a limit
+    constant       the ones among these whose limit is a constant, which must be positive
     has_cost       whether N is given; else it is the identity, or M⁻¹ of a force on every coordinate
     everywhere     whether the inputs are a force on every coordinate
     euclidean      whether errors settle along the shortest acceleration in the Euclidean metric
@@ -41,6 +42,7 @@ class ServoLayout:
     settling: NDArray[np.int64]
     by_rate: NDArray[np.bool_]
     limited: NDArray[np.int64]
+    constant: NDArray[np.int64]
     has_cost: bool
     everywhere: bool
     euclidean: bool
@@ -56,8 +58,8 @@ class ServoTerms:
     requirements    one term for each group, with the outputs of a group of constraints
     numbers         the number of each requirement, for every group
     directions      the columns of B, as laws are; none for a force on every coordinate
-    gains           one copy, whose outputs are the coefficients of the settling law, the rates (k,), the entries of N if
-                    it is given, and the limits
+    gains           one copy, whose outputs are the coefficients of the settling law, the rates (k,), the entries of N
+                    if it is given, and the limits
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class ServoTerms:
             self._directions.evaluate(q, qd, t, numbers)
 
     @property
-    def B(self) -> Any:
+    def directions(self) -> Any:
         """Bᵀ (r, n), a sparse matrix; None for a force on every coordinate."""
         if self.layout.everywhere:
             return None

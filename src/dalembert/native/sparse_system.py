@@ -234,6 +234,7 @@ class LargeDynamics:
     laws                        constraint and kind of each nonideal law; the former may be empty
     time_functions              the explicit functions of time in the terms, (k, f) at k times; None if all are steady
     signals                     the signals of time in the terms
+    requirements                names of the requirements of servo constraints
     """
 
     code: SparseSystem
@@ -244,6 +245,7 @@ class LargeDynamics:
     laws: Sequence[tuple[str, str]] = ()
     time_functions: Callable[[Floats, Floats], Floats] | None = None
     signals: tuple[PiecewisePolynomial, ...] = ()
+    requirements: tuple[str, ...] = ()
 
     def numbers(self, parameters: Floats) -> Floats:
         """Return the numbers that the programs take, with room for the forces on which laws depend."""
