@@ -18,8 +18,6 @@ NOT_BY_GROUPS = {
     "measured": "contradictory constraints, for least squares",
     "two-masses": "inputs that act only on higher derivatives",
     "crane": "inputs that act only on higher derivatives",
-    "wrong-masses": "a controller",
-    "cart-pole": "a controller",
 }
 QUICK = ("projectile-polar", "particle", "block-proportional", "bead", "pendulum-rod-twice", "car-axis", "bar-linkage")
 VECTORS = ("acceleration", "free_acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "nonideal")

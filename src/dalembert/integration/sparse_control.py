@@ -64,7 +64,8 @@ def _settling(servos: ServoTerms) -> Floats:
     position, velocity = servos.errors
     # of a requirement at position level β and β̇ are known, at velocity level β is the residual of the velocities
     derivatives = np.where(servos.layout.levels == 0, [position, velocity], [velocity, 0.0 * velocity])
-    return np.bincount(rows, servos.settling * derivatives[orders, owners], len(position))
+    # as floats: without any terms the sum is one of integers
+    return np.bincount(rows, servos.settling * derivatives[orders, owners], len(position)).astype(float)
 
 
 def _weighted(code: SparseSystem, servos: ServoTerms, G: Floats) -> tuple[Floats, float]:
@@ -74,7 +75,7 @@ def _weighted(code: SparseSystem, servos: ServoTerms, G: Floats) -> tuple[Floats
     pivots, smallest = _pivots(servos.cost)
     with np.errstate(all="ignore"):
         margin = float(np.min(pivots / smallest))
-    return (np.linalg.solve(servos.cost, G.T).T if margin > 1 else G * np.nan), margin
+    return (np.asarray(np.linalg.solve(servos.cost, G.T).T, float) if margin > 1 else G * np.nan), margin
 
 
 def _pivots(matrix: Floats) -> tuple[Floats, Floats]:
