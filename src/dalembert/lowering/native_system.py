@@ -240,7 +240,7 @@ class NativeSystem:
 
     def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
         """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
-        # not kept: needed once, where a motion ends because inputs lose their effect
+        # not kept: called once, with all outputs of a run
         found = self._batched(Programs.of_all_rows(self.source).requirement_gradients())
         return found(y, t, vector_of(p)).reshape(len(t), -1, y.shape[1] // 2)
 

@@ -134,7 +134,7 @@ class RecordedTerms:
         for force in self.control.input_forces:
             total = sl.plus(total, force)
         if isinstance(self.control, RecordedFeedback) and self.control.feedback.adaptive:
-            # the last coordinate has mass one and the estimated bound as its velocity: its force is the rate of the bound
+            # the last coordinate has mass one, and the estimated bound as its velocity: its force is the rate
             total = [*total[:-1], self.control.adaptation]
         return total
 
