@@ -1,6 +1,7 @@
 """Servo constraints of large systems: against constraints that prescribe the same motion, and straight-line code."""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import sympy as sp
 import dalembert as da
 from dalembert.analysis import large_ledger
 from dalembert.model.similar_terms import grouped_terms
-from dalembert.runs.large_runs import large_consistent_state, large_simulation
+from dalembert.runs.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.settings import method_of
 
 N = 101
@@ -119,6 +120,72 @@ def test_work_of_inputs_is_that_of_straight_line_code(monkeypatch):
     np.testing.assert_allclose(found.force[-1].toarray(), wanted.force[-1], rtol=0, atol=1e-7)
 
 
+def test_inputs_that_act_on_higher_derivatives_have_their_closed_form():
+    """Two masses and a spring: u = (m₁ + m₂)s̈ + (m₁m₂/k)s⁗ keeps the second one on s(t) = sin t."""
+    case = da.gallery.case("two-masses")
+    method = method_of(None, da.Projection(), None, 1e-11, None, None, 100_000)
+    options = {"parameters": case.parameters, "allow_violation": False, "control": None, "progress": False}
+    run = large_simulation(groups_of(case.system), method, case.q0, case.qd0, [0, 0.5, 1], **options)
+    for check in case.checks:
+        np.testing.assert_allclose(check.measure(run), 0, rtol=0, atol=check.tolerance, err_msg=check.what)
+    with pytest.raises(da.errors.InputError, match="those of `follow` act on a derivative of order 4"):
+        large_consistent_state(groups_of(case.system), case.q0, case.qd0, 0.0, case.parameters, "mass", servos=True)
+
+
+def springs(count, settle):
+    """Masses in a row, joined by hardening springs; a force on the first one must move the last one."""
+    x = da.coordinates([f"x{i}" for i in range(count)])
+    stretched = [b - a + (b - a) ** 3 / 5 for a, b in pairwise(x)]
+    force = [ahead - behind for ahead, behind in zip([*stretched, 0], [0, *stretched], strict=True)]
+    servo = da.Servo("last", x[-1] - sp.sin(da.t), by=da.Actuator("push", x[0]), settle=settle)
+    return da.System(x, sp.diag(*range(1, count + 1)), force, servos=servo)
+
+
+def matrices(*coefficients):
+    return [[[p]] for p in coefficients]
+
+
+@pytest.mark.parametrize(
+    ("count", "settle"),
+    [(2, 3.0), (2, matrices(12, 54, 108, 81)), (3, 2.0), (3, matrices(9, 30, 50, 40, 24, 7))],
+)
+def test_rates_and_matrices_of_higher_orders_agree_with_straight_line_code(count, settle):
+    same_inputs(springs(count, settle), *np.split(np.cos(np.arange(2.0 * count)), 2))
+
+
+def same_inputs(system, q, qd):
+    found = large_motion(grouped_terms(system), q, qd, 0.2, None, None, throw=True)
+    wanted = da.motion(system, q, qd, 0.2)
+    assert found.inputs == pytest.approx(wanted.inputs, rel=1e-12)
+    np.testing.assert_allclose(found.acceleration, wanted.acceleration, rtol=1e-12, atol=1e-12)
+
+
+def test_higher_orders_with_constraints_laws_and_coupled_masses_agree_with_straight_line_code():
+    """A motor pulls, by a spring, a cart on which a pendulum hangs; masses, direction and rate depend on the state."""
+    a, b, x, y = da.coordinates("a b x y")
+    rod = da.Constraint((x - b) ** 2 + y**2 - 1, name="rod", nonideal=[0, 0, -x.diff(da.t) * y, -y.diff(da.t)])
+    masses = sp.diag(2 + sp.cos(a) / 2, sp.Matrix([[1, 0.3, 0], [0.3, 1, sp.sin(x) / 9], [0, sp.sin(x) / 9, 1]]))
+    spring = 5 * (a - b) + (a - b) ** 3
+    by = da.Actuator("motor", {a: 1 + a**2 / 5})
+    servo = da.Servo("cart", b - sp.sin(da.t), by=by, settle=2 + sp.cos(da.t) / 2)
+    force = (-spring, spring, 0, -9.81 - y.diff(da.t) * da.t)
+    system = da.System((a, b, x, y), masses, force, rod, nonideal=da.Viscous(0.3), servos=servo)
+    same_inputs(system, *da.consistent_state(system, (0.3, -0.1, 0.5, -0.8), (0.4, 0.2, 0.1, 0.3)))
+
+
+@pytest.mark.parametrize(
+    ("count", "settle", "message"),
+    [
+        (2, matrices(2, 1), "must hold 4 matrices, one per derivative below the order 4"),
+        (4, 2.0, "must be influenced by its actuators; `push` does not act on its derivatives up to order 6"),
+    ],
+)
+def test_inputs_that_act_too_late_are_named(count, settle, message):
+    groups = grouped_terms(springs(count, settle))
+    with pytest.raises(da.ModelError, match=message):
+        large_motion(groups, np.zeros(count), np.ones(count), 0.0, None, None, throw=True)
+
+
 def test_limits_of_large_systems_are_noted():
     system, state = arm(limit=2)
     found = by_groups(system, state, [0, 0.2], rtol=1e-9)
@@ -179,7 +246,7 @@ FRICTION = da.Coulomb(0.1, velocity=(X[0] - X[1]).diff(da.t), normal_force=da.mu
         (
             lambda: led_by((X[0], Y[0]), X[0]),
             da.ModelError,
-            r"must have an input of its own, and `u0` is in use for `led\[[01]\]`",
+            r"must be met by inputs that act on it independently of `led\[[01]\]`; `u0` does not",
         ),
         (lambda: led_by(X[0], X[0], settle=-da.parameters("c")), da.errors.InputError, "`settle` .* not be negative"),
         (lambda: led_by(X[0], X[0], limit=-da.parameters("c")), da.errors.InputError, "`limit` of .* be positive"),

@@ -150,8 +150,8 @@ def _servo_findings(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, nu
         refuse_unmet_servos(dynamics, solution(dynamics), t)
     except (ModelError, ConstraintError, InputError) as refusal:
         return [Finding("servo", str(refusal), True)]
-    layout, used = code.servos.layout, code.servos.used
-    follow = [] if used is None else [dynamics.requirements[i] for i in np.flatnonzero(~used)]
+    layout, structure = code.servos.layout, code.servos.structure
+    follow = [] if structure is None else [dynamics.requirements[i] for i in structure.redundant]
     findings = [Finding("servo", f"{quoted(follow)} follow from other requirements.")] if follow else []
     for name in layout.servos:
         worst = float(np.abs(found.servo_error[name]).max(initial=0.0))

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.integration.sparse_laws import caused_by
+from dalembert.integration.sparse_rates import DifferentiatedRows, requirement_rates, settling_terms
 from dalembert.native.elimination import CLEARLY_POSITIVE
 from dalembert.native.protocol import Control
 from dalembert.native.servo_terms import ServoTerms
@@ -27,19 +28,27 @@ def control_of(code: SparseSystem, servos: ServoTerms, free: Floats) -> Control:
 
     ``free`` (n,) is the acceleration without inputs. Inputs are NaN where none meet the requirements.
     """
-    used = np.flatnonzero(np.ones(len(servos.layout.levels), bool) if servos.used is None else servos.used)
-    nominal, settling = servos.A @ free - servos.rhs, _settling(servos)
-    G = effects(code, servos, used)
-    weighted, cost_margin = _weighted(code, servos, G)
-    S = G @ weighted.T
-    pivots, smallest = _pivots(S)
+    k = len(servos.layout.levels)
+    rows = rows_at(code, servos, free)
+    structure = servos.structure
+    used, owners = (np.arange(k),) * 2 if structure is None else (structure.used, np.array(structure.owners))
+    settling = np.zeros(len(owners))
     if servos.layout.euclidean:
-        u = _least(G, weighted, S, -nominal[used]) + _settled(code, G, -settling[used])
-    else:
-        u = _least(G, weighted, S, -(nominal + settling)[used])
-    margins = np.full(len(nominal), np.inf)
+        settling = settling_terms(servos, servos.settling, servos.errors)
+    G = rows.effects[used]
+    weighted, cost_margin = _weighted(code, servos, G)
+    # along null vectors the inputs have no effect, and further rows take over
+    nulls = _orthonormal([w[used] for w in rows.nulls])
+    S = _with_nulls(G @ weighted.T, nulls)
+    pivots, smallest = _pivots(S)
+    u = _least(G, weighted, S, _without(nulls, (settling - rows.alpha)[used]))
+    if servos.layout.euclidean:
+        # only the settling terms are weighted differently
+        u = u + _settled(code, G, -settling[used])
+    margins, equations = np.full(k, np.inf), np.zeros(k)
     with np.errstate(all="ignore"):
-        margins[used] = pivots / smallest
+        np.minimum.at(margins, owners[used], pivots / smallest)
+        np.add.at(equations, owners, rows.alpha)
     if not (cost_margin > 1 and (margins > 1).all()):
         u = np.full_like(u, np.nan)
     limits = servos.limits
@@ -47,8 +56,39 @@ def control_of(code: SparseSystem, servos: ServoTerms, free: Floats) -> Control:
     inputs = np.clip(u, -limits, limits)
     excess = np.where(np.isfinite(limits), np.abs(u) - limits, -1.0)
     force = inputs if servos.directions is None else servos.directions.T @ inputs
-    found = inputs, servos.error, margins, excess, force, np.array([cost_margin]), nominal + settling
+    found = inputs, servos.error, margins, excess, force, np.array([cost_margin]), equations
     return Control(*(x[None] for x in found))
+
+
+def rows_at(code: SparseSystem, servos: ServoTerms, free: Floats) -> DifferentiatedRows:
+    """Return α and G of all rows at the state of the last evaluation."""
+    if servos.structure is not None and servos.structure.differentiations:
+        return requirement_rates(code, len(servos.structure.differentiations)).rows()
+    alpha = servos.A @ free - servos.rhs + settling_terms(servos, servos.settling, servos.errors)
+    return DifferentiatedRows(alpha, effects(code, servos, np.arange(len(alpha))), [])
+
+
+def _orthonormal(vectors: list[Floats]) -> list[Floats]:
+    found: list[Floats] = []
+    for vector in vectors:
+        rest = _without(found, vector)
+        found.append(rest / np.linalg.norm(rest))
+    return found
+
+
+def _without(others: list[Floats], vector: Floats) -> Floats:
+    """Return the part of a vector that is orthogonal to orthonormal ones."""
+    for w in others:
+        vector = vector - (w @ vector) * w
+    return vector
+
+
+def _with_nulls(S: Floats, nulls: list[Floats]) -> Floats:
+    """Return S + Σ s w wᵀ, which has an inverse; s is the largest diagonal entry of the rows of w."""
+    diagonal = np.diagonal(S)
+    for w in nulls:
+        S = S + diagonal[w != 0].max() * np.outer(w, w)
+    return S
 
 
 def effects(code: SparseSystem, servos: ServoTerms, rows: Any) -> Floats:
@@ -56,16 +96,6 @@ def effects(code: SparseSystem, servos: ServoTerms, rows: Any) -> Floats:
     gradients = servos.A[rows].toarray()
     responses = np.array([caused_by(code, row)[0] for row in gradients]).reshape(gradients.shape)
     return responses if servos.directions is None else (servos.directions @ responses.T).T
-
-
-def _settling(servos: ServoTerms) -> Floats:
-    """Return the settling terms Σ Kⱼ β⁽ʲ⁾ (k,) of each equation."""
-    rows, owners, orders = servos.layout.settling.T
-    position, velocity = servos.errors
-    # of a requirement at position level β and β̇ are known, at velocity level β is the residual of the velocities
-    derivatives = np.where(servos.layout.levels == 0, [position, velocity], [velocity, 0.0 * velocity])
-    # as floats: without any terms the sum is one of integers
-    return np.bincount(rows, servos.settling * derivatives[orders, owners], len(position)).astype(float)
 
 
 def _weighted(code: SparseSystem, servos: ServoTerms, G: Floats) -> tuple[Floats, float]:

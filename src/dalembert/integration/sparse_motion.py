@@ -90,9 +90,14 @@ def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolut
     if servos is None:
         return _under(code, code.force, evaluated_rhs(dynamics, gains))
     # a controller knows the model, and not the drift cure of the integration
-    control = control_of(code, servos, _under(code, code.force, code.rhs).acceleration)
+    control = control_of(code, servos, free_acceleration(code))
     found = _under(code, code.force + control.force[0], evaluated_rhs(dynamics, gains))
     return found._replace(control=control)
+
+
+def free_acceleration(code: SparseSystem) -> Floats:
+    """Return the acceleration (n,) without inputs of servo constraints and without the terms of a drift cure."""
+    return _under(code, code.force, code.rhs).acceleration
 
 
 def _under(code: SparseSystem, force: Floats, b: Floats) -> SparseSolution:

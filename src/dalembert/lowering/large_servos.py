@@ -77,7 +77,7 @@ def _gains(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[ServoLay
     everywhere = any(servo.by is None for servo in servos)
     has_cost = any(servo.cost is not None for servo in servos)
     own = statement.coordinate_names if everywhere else names
-    entries, coefficients, rates = _settling(statement, symbols)
+    entries, coefficients, rates, gains = _settling(statement, symbols)
     cost = cost_of(servos, own, statement.coordinate_names, symbols) if has_cost else ()
     outputs = [
         *coefficients,
@@ -91,7 +91,7 @@ def _gains(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[ServoLay
         own,
         np.array([LEVELS.index(servo.level) for servo in servos for _ in servo.requirement], np.int64),
         np.array(entries, np.int64).reshape(-1, 3),
-        np.array([rate is not None for rate in rates]),
+        tuple(gains),
         np.array([i for i, limit in enumerate(limits) if limit is not None], np.int64),
         np.array([i for i, limit in enumerate(limits) if limit is not None and not limit.has(t)], np.int64),
         has_cost,
@@ -101,18 +101,21 @@ def _gains(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[ServoLay
     return layout, copied_term(symbols, outputs, places, SINGLE, numbers)
 
 
-def _settling(statement: LargeStatement, symbols: StateSymbols) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the places of the coefficients of the settling law, the coefficients, and the rate of each requirement."""
+def _settling(statement: LargeStatement, symbols: StateSymbols) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    """Return the places of the coefficients of the settling law, the coefficients, and of each requirement the rate,
+    and the number of matrices; None in place of the other one."""
     places: list[Any] = []
     coefficients: list[Any] = []
     rates: list[Any] = []
+    gains: list[Any] = []
     first = 0
     for servo in statement.servos:
         for i in range(len(servo.requirement)):
             rate, terms = settling_of(servo, i, symbols)
             rates.append(rate)
+            gains.append(None if rate is not None else len(terms[0][1]))
             for other, own in terms:
                 places += [(first + i, first + other, order) for order in range(len(own))]
                 coefficients += own
         first += len(servo.requirement)
-    return places, coefficients, rates
+    return places, coefficients, rates, gains

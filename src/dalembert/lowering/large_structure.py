@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The structure of the servo constraints of a large system: which requirements follow from others.
+"""The structure of the servo constraints of a large system: which requirements follow from others, and on which
+inputs act in higher derivatives only.
 
 As in straight-line code it is judged once, at states where nothing vanishes by accident; these are near the first state
 that is asked for, since random states on the constraints of a large system are hard to find.
@@ -7,20 +8,29 @@ that is asked for, since random states on the constraints of a large system are 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
-from dalembert.integration.sparse_control import effects
+from dalembert.integration.sparse_control import rows_at
 from dalembert.integration.sparse_laws import caused_by
-from dalembert.integration.sparse_motion import solution
+from dalembert.integration.sparse_motion import free_acceleration
 from dalembert.lowering.relative_degree import STATES, Effect, deficient
-from dalembert.lowering.servo_refusals import determined, quoted_names, too_few
-from dalembert.native.servo_terms import ServoTerms
+from dalembert.lowering.servo_refusals import determined, refusal, require_gain, too_few
+from dalembert.native.block_mass import BlockMass
+from dalembert.native.servo_terms import RowStructure, ServoTerms
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import SAME_VALUE, SHARE_TOLERANCE
+
+HIGHEST_ORDER = 6
+"""Highest derivative of a requirement in which inputs are looked for: models in use need four, for a load behind an
+elastic element, and programs become long."""
+
+CLEARLY = 1e-4
+"""Least singular value of the effects of inputs, relative to their terms, at which they are clearly independent."""
 
 AWAY = 0.1
 """Relative distance of the states at which the structure is judged from the first one, and their absolute one in
@@ -35,13 +45,14 @@ def find_structure(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, num
     ModelError    naming a servo whose requirements its actuators cannot meet
     """
     servos = dynamics.code.servos
-    if servos is None or servos.used is not None:
+    if servos is None or servos.structure is not None:
         return
-    servos.used = np.ones(len(servos.layout.levels), bool)
+    states = _states(dynamics, q, qd, t, numbers)
     try:
-        servos.used = _used(dynamics, servos, _states(dynamics, q, qd, t, numbers))
+        servos.structure = _structure(dynamics, servos, states)
+        _require_gains(dynamics, servos, servos.structure)
     except ModelError:
-        servos.used = None
+        servos.structure = None
         raise
 
 
@@ -62,42 +73,75 @@ def _states(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: F
         code.evaluate(*state, t, numbers)
         code.factor()
 
-    return [lambda state=state: at(state) for state in near]
+    # the first state itself may be singular
+    return [lambda state=state: at(state) for state in near[1:]]
 
 
-def _used(dynamics: LargeDynamics, servos: ServoTerms, states: list[Any]) -> Any:
-    """Return the mask (k,) of the requirements that do not follow from others."""
-    states[0]()
-    found = solution(dynamics).control
-    assert found is not None
-    names = dynamics.requirements
-    # independent at one state, they are so almost everywhere
-    if (found.margins > 1).all():
-        return np.ones(len(names), bool)
-    evaluated = [effect for effect in (_effect(dynamics, servos, state) for state in states[1:]) if effect is not None]
-    redundant: set[int] = set()
-    while evaluated:
-        step, kept = deficient(evaluated, redundant)
+def _structure(dynamics: LargeDynamics, servos: ServoTerms, states: list[Any]) -> RowStructure:
+    """Return the way in which inputs act on the requirements."""
+    orders = tuple(2 - int(level) for level in servos.layout.levels)
+    found = RowStructure((), (), tuple(range(len(orders))), orders)
+    done: set[int] = set()
+    while True:
+        servos.structure = found
+        evaluated = [own for own in (_effect(dynamics, servos, state) for state in states) if own is not None]
+        # many requirements would take long to choose from, and independent at one state, they are so almost everywhere
+        if any(_is_regular(effect) for effect in evaluated[:1]) and not found.differentiations:
+            return found
+        step, kept = deficient(evaluated, {*found.redundant, *done}) if evaluated else (None, [])
         if step is None:
-            break
+            return found
         i, basis, _ = step
-        if not basis or not _follows(evaluated, i, list(basis)):
-            raise _refusal(dynamics, servos, i, basis, kept)
-        redundant.add(i)
-    return ~np.isin(np.arange(len(names)), list(redundant))
+        if basis and _follows(evaluated, i, list(basis)):
+            found = replace(found, redundant=(*found.redundant, i))
+            continue
+        order, owner = found.orders[i] + 1, found.owners[i]
+        several = bool(basis) and not {i, *basis}.isdisjoint(found.differentiated)
+        if len(kept) == len(servos.layout.actuators) or order > HIGHEST_ORDER or several or not _can_continue(dynamics):
+            raise _refusal(dynamics, servos, found, i, basis, kept)
+        orders = tuple(order if k == i and not basis else old for k, old in enumerate(found.orders))
+        if basis:
+            done.add(i)
+            found = replace(found, owners=(*found.owners, owner), orders=(*orders, order))
+        else:
+            found = replace(found, orders=orders)
+        found = replace(found, differentiations=(*found.differentiations, (i, basis)))
+
+
+def _can_continue(dynamics: LargeDynamics) -> bool:
+    """Return whether requirements can be differentiated: not for a force on every coordinate, nor with rotors."""
+    servos = dynamics.code.servos
+    return servos is not None and not servos.layout.everywhere and isinstance(dynamics.code.mass, BlockMass)
 
 
 def _effect(dynamics: LargeDynamics, servos: ServoTerms, evaluate: Any) -> Effect | None:
     """Return the effect of unit inputs at a state; None if it is not finite."""
     evaluate()
-    found = solution(dynamics).control
-    assert found is not None
-    G = effects(dynamics.code, servos, np.arange(len(servos.layout.levels)))
-    if not (np.isfinite(G).all() and np.isfinite(found.equations).all()):
+    code = dynamics.code
+    servos_there = code.evaluate_servos()
+    assert servos_there is servos
+    rows = rows_at(code, servos, free_acceleration(code))
+    if not (np.isfinite(rows.effects).all() and np.isfinite(rows.alpha).all()):
         return None
+    k = len(servos.layout.levels)
     sizes = np.array([_size(dynamics, row) for row in servos.A.toarray()])
     sizes = sizes if servos.directions is None else (abs(servos.directions) @ sizes.T).T
-    return Effect(G, sizes, found.equations[0])
+    # effects on derivatives are differences of two values of these
+    further = np.repeat(np.abs(rows.alpha[k:, None]), rows.effects.shape[1], axis=1)
+    sizes = np.maximum(np.abs(rows.effects), np.concatenate([sizes, further]))
+    assert servos.structure is not None
+    own = servos.structure.differentiated
+    sizes[own] = np.maximum(sizes[own], np.abs(rows.alpha[own, None]))
+    return Effect(rows.effects, sizes, rows.alpha)
+
+
+def _is_regular(effect: Effect) -> bool:
+    """Return whether inputs act on all rows independently, clearly above rounding."""
+    with np.errstate(all="ignore"):
+        units = np.nan_to_num(1 / effect.sizes.max(axis=0), posinf=0.0)
+        rows = effect.G * units / np.linalg.norm(effect.sizes * units, axis=1)[:, None]
+    values = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else np.zeros(1)
+    return len(values) == len(rows) and float(values.min()) > CLEARLY
 
 
 def _size(dynamics: LargeDynamics, gradient: Floats) -> Floats:
@@ -118,24 +162,23 @@ def _follows(effects_there: list[Effect], i: int, basis: list[int]) -> bool:
 
 
 def _refusal(
-    dynamics: LargeDynamics, servos: ServoTerms, i: int, basis: tuple[int, ...], kept: list[int]
+    dynamics: LargeDynamics, servos: ServoTerms, found: RowStructure, i: int, basis: tuple[int, ...], kept: list[int]
 ) -> ModelError:
-    """Return the error for a requirement on which inputs do not act, or not independently of others."""
-    names, actuators = dynamics.requirements, servos.layout.actuators
-    if not basis and (behind := _constraints_behind(dynamics, servos.A[[i]].toarray()[0])):
-        return determined(names[i], behind)
-    if len(kept) == len(actuators):
-        return too_few(names, actuators, i, kept)
-    others = f" independently of {quoted_names(names[j] for j in basis)}" if basis else ""
-    order = 2 - int(servos.layout.levels[i])
-    by, do = quoted_names(actuators), "does" if len(actuators) == 1 else "do"
-    return ModelError(
-        [
-            f"servo `{names[i]}` of a large system must be met by inputs that act on its derivative of order {order}"
-            f"{others}; {by} {do} not. Choose actuators that act on its coordinates, or state the system with at most "
-            f"200 coordinates: there, higher derivatives are used."
-        ]
-    )
+    """Return the error for a row on which inputs do not act, or not independently of others."""
+    names, actuators, owner = dynamics.requirements, servos.layout.actuators, found.owners[i]
+    behind = [] if basis else _constraints_behind(dynamics, servos.A[[owner]].toarray()[0])
+    if behind:
+        return determined(names[owner], behind)
+    if not basis and len(kept) == len(actuators):
+        return too_few(names, actuators, owner, [found.owners[j] for j in kept])
+    return refusal(names, actuators, owner, sorted({found.owners[j] for j in basis}), found.orders[i])
+
+
+def _require_gains(dynamics: LargeDynamics, servos: ServoTerms, found: RowStructure) -> None:
+    """Raise if errors do not settle in the order in which inputs appear."""
+    for i, name in enumerate(dynamics.requirements):
+        orders = [order for order, owner in zip(found.orders, found.owners, strict=True) if owner == i]
+        require_gain(name, max(orders), servos.layout.gains[i], combined=len(orders) > 1)
 
 
 def _constraints_behind(dynamics: LargeDynamics, gradient: Floats) -> list[str]:

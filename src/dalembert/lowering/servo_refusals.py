@@ -61,27 +61,33 @@ def quoted_names(names: Any) -> str:
 def require_gains(form: ControlForm, found: ControlStructure) -> None:
     """Raise if errors do not settle in the order in which inputs appear."""
     for i, requirement in enumerate(form.requirements):
-        order, combined = found.relative_degree(i), found.owners.count(i) > 1
+        order, name = found.relative_degree(i), form.servos[requirement.servo]
         if order == 0 and requirement.rate not in (None, 0):
             raise ModelError(
                 [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must be left out: inputs meet a requirement "
+                    f"`settle` of servo `{name}` must be left out: inputs meet a requirement "
                     f"at acceleration level at once, and no error remains that could settle. State the requirement at "
                     f"position or velocity level to let errors settle."
                 ]
             )
-        if requirement.rate is None and combined:
-            raise ModelError(
-                [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must be a rate, since inputs act only on "
-                    f"combinations of its requirements; got matrices."
-                ]
-            )
-        if requirement.rate is None and len(requirement.settling[0][1]) != order:
-            raise ModelError(
-                [
-                    f"`settle` of servo `{form.servos[requirement.servo]}` must hold {order} matrices, one per "
-                    f"derivative below the order {order} in which inputs appear; got "
-                    f"{len(requirement.settling[0][1])}. A rate serves any order."
-                ]
-            )
+        matrices = len(requirement.settling[0][1]) if requirement.rate is None else None
+        require_gain(name, order, matrices, combined=found.owners.count(i) > 1)
+
+
+def require_gain(name: str, order: int, matrices: int | None, *, combined: bool) -> None:
+    """Raise unless the number of matrices by which a requirement settles is the order in which inputs appear."""
+    if matrices is not None and combined:
+        raise ModelError(
+            [
+                f"`settle` of servo `{name}` must be a rate, since inputs act only on "
+                f"combinations of its requirements; got matrices."
+            ]
+        )
+    if matrices is not None and matrices != order:
+        raise ModelError(
+            [
+                f"`settle` of servo `{name}` must hold {order} matrices, one per "
+                f"derivative below the order {order} in which inputs appear; got "
+                f"{matrices}. A rate serves any order."
+            ]
+        )

@@ -234,10 +234,12 @@ def grouped_terms(system: Any) -> LargeStatement:
 
 def similar_terms(system: Any) -> LargeStatement | None:
     """Return a ``System`` in groups of similar terms, or None if it has few of them, or parts that have no groups."""
-    # straight-line code has inputs that act on high derivatives of a requirement only, which groups have not
-    if reason_against_groups(system) or system.servos:
+    if reason_against_groups(system):
         return None
     found = grouped_terms(system)
+    # inputs that change friction by reactions are found by straight-line code only
+    if system.servos and found.laws.needs_forces:
+        return None
     groups = len(found.groups())
     terms = len(system.coordinates) + len(system.constraints) + len(found.laws.names)
     return None if LEAST_COPIES * groups > terms else found

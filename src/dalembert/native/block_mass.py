@@ -109,7 +109,14 @@ class BlockMass:
 
     def times(self, v: Floats) -> Floats:
         """Return M times a vector (n,)."""
-        return self.values * v if self.is_diagonal else self.matrix() @ v
+        return self.times_with(self.values, v)
+
+    def times_with(self, values: Floats, v: Floats) -> Floats:
+        """Return a matrix with the pattern of M and other values, times a vector (n,)."""
+        if self.is_diagonal:
+            return values * v
+        rows, columns, places = self._pattern
+        return np.bincount(rows, values[places] * v[columns], self.n).astype(float)
 
     @cached_property
     def _pattern(self) -> tuple[Any, Any, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dalembert.common.array_types import Floats
+from dalembert.native.nonideal_terms import fixed_pattern
 from dalembert.native.term_loops import CopiedTerm
 
 
@@ -38,3 +40,27 @@ def last_outputs(
     for term, own, offset in zip(constraints, numbers, offsets, strict=False):
         found[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
     return found
+
+
+class RowLayout:
+    """The places of the rows of some groups of constraints in the concatenated outputs of their programs.
+
+    Parameters
+    ----------
+    terms      one for each group
+    numbers    the number of each row, for every group
+    shape      number of rows and of coordinates
+    """
+
+    def __init__(self, terms: Sequence[CopiedTerm], numbers: Sequence[NDArray[np.int64]], shape: tuple[int, int]):
+        sizes = [term.copies * term.outputs for term in terms]
+        offsets = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+        self._rows, self._columns, self._places = row_layout(terms, numbers, offsets)
+        self._last, self._shape = last_outputs(terms, numbers, offsets, shape[0]), shape
+
+    def of(self, outputs: Sequence[Floats]) -> tuple[Any, Floats]:
+        """Return A (m, n) as a new sparse matrix, and (3, m) b and the residuals at position and velocity level."""
+        flat = np.concatenate([np.zeros(0), *(own.ravel() for own in outputs)])
+        A, _ = fixed_pattern(self._shape, self._rows, self._columns)
+        A.data[:] = flat[self._places]
+        return A, flat[self._last]

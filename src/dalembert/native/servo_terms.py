@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
-from dalembert.native.row_layout import last_outputs, row_layout
+from dalembert.native.row_layout import RowLayout, last_outputs, row_layout
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 
 
@@ -28,7 +28,7 @@ class ServoLayout:
     levels (k,)    of the requirements, as indices in ``levels.LEVELS``
     settling       (s, 3) for each coefficient of the settling law: the requirement in whose equation it is, the one
                    whose error it multiplies, and the order of the derivative of that error
-    by_rate (k,)   whether all poles of the error are at −ω, so that the settling law has any order
+    gains          of each requirement, the number of its matrices; None if all poles of the error are at −ω
     limited        numbers of the inputs that have a limit
     constant       the ones among these whose limit is a constant, which must be positive
     has_cost       whether N is given; else it is the identity, or M⁻¹ of a force on every coordinate
@@ -40,12 +40,40 @@ class ServoLayout:
     actuators: tuple[str, ...]
     levels: NDArray[np.int64]
     settling: NDArray[np.int64]
-    by_rate: NDArray[np.bool_]
+    gains: tuple[int | None, ...]
     limited: NDArray[np.int64]
     constant: NDArray[np.int64]
     has_cost: bool
     everywhere: bool
     euclidean: bool
+
+
+@dataclass(frozen=True)
+class RowStructure:
+    """The way in which inputs act on the requirements, as in ``lowering.control_structure``.
+
+    differentiations    row and basis of each: the row, or a combination of it with those of the basis that contains no
+                        inputs, is differentiated; it takes the place of the row, or is a further one if it has a basis
+    redundant           rows that follow from others
+    owners, orders      for each row the number of its requirement, and the order of its derivative of that requirement
+    """
+
+    differentiations: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    redundant: tuple[int, ...] = ()
+    owners: tuple[int, ...] = ()
+    orders: tuple[int, ...] = ()
+
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """The rows that do not follow from others."""
+        return np.array([i for i in range(len(self.owners)) if i not in self.redundant], np.int64)
+
+    @property
+    def differentiated(self) -> NDArray[np.int64]:
+        """The rows that are derivatives of others."""
+        further = sum(bool(basis) for _, basis in self.differentiations)
+        own = {i for i, basis in self.differentiations if not basis}
+        return np.array(sorted(own | {*range(len(self.owners) - further, len(self.owners))}), np.int64)
 
 
 class ServoTerms:
@@ -85,8 +113,10 @@ class ServoTerms:
         self._no_directions = fixed_pattern((r, n), np.zeros(0, np.int64), np.zeros(0, np.int64))[0]
         s, costs = len(layout.settling), r * r if layout.has_cost else 0
         self._parts = np.cumsum([s, k, costs])
-        self.used: NDArray[np.bool_] | None = None
-        """Mask (k,) of the requirements that do not follow from others; None until it is known."""
+        self.structure: RowStructure | None = None
+        """None until it is known."""
+        self.direction_terms = tuple(directions)
+        self.rows = RowLayout(requirements, numbers, (k, n))
 
     def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
         """Evaluate all terms at a state; the attributes hold them until the next evaluation."""
@@ -122,7 +152,11 @@ class ServoTerms:
 
     @property
     def _gains(self) -> list[Floats]:
-        return np.split(self._values[self._offsets[-2] : self._offsets[-1]], self._parts)
+        return self.gains_of(self._values[self._offsets[-2] : self._offsets[-1]])
+
+    def gains_of(self, outputs: Floats) -> list[Floats]:
+        """Return coefficients of the settling law, rates, entries of N and limits from the outputs of their program."""
+        return np.split(outputs, self._parts)
 
     @property
     def settling(self) -> Floats:

@@ -40,6 +40,15 @@ class Energies(NamedTuple):
     transport: float
 
 
+class StatedTerms(NamedTuple):
+    """The terms of a system, as given to ``SparseSystem``."""
+
+    constraints: Sequence[CopiedTerm]
+    masses: Sequence[CopiedTerm]
+    forces: Sequence[CopiedTerm]
+    laws: Sequence[LawTerm]
+
+
 class SparseSystem:
     """The terms of a large system at one state at a time, and the elimination of its multipliers.
 
@@ -94,13 +103,14 @@ class SparseSystem:
         shape = (self.m, self.n)
         self.A, self.A_transposed = fixed_pattern(shape, rows, columns)
         self.laws = NonidealTerms((law_count, self.n), laws) if laws else None
-        self.servos = servos
+        self.servos, self.stated = servos, StatedTerms(constraints, masses, forces, laws)
         self.knows_energy = energies is not None
         self._energy_terms = kinetic, energies or ()
         self.constraint_numbers = tuple(numbers)
         ideal = [law.term for law in laws if law.depends == "state"]
         self.differentiable_terms: tuple[CopiedTerm, ...] = (*constraints, *forces, *ideal)
-        self._inputs: tuple[Any, ...] = ()
+        self.inputs: tuple[Any, ...] = ()
+        """Coordinates, velocities, time and numbers of the last evaluation."""
         self.evaluations = 0
 
     def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats, *, masses_too: bool = True) -> None:
@@ -129,7 +139,7 @@ class SparseSystem:
         if isinstance(self.mass, MassWithRates) and masses_too:
             self.mass.factor(self.terms)
         np.take(self.terms, self._places, out=self.A.data)
-        self._inputs = q, qd, t, numbers
+        self.inputs = q, qd, t, numbers
         self.evaluations += 1
 
     def energies(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> Energies:
@@ -144,7 +154,7 @@ class SparseSystem:
     def evaluate_laws(self, multipliers: Floats, ideal_force: Floats, reactions: Floats) -> Floats:
         """Return C (n,), the sum of all laws at the state of the last evaluation, for forces of the constraints."""
         assert self.laws is not None
-        q, qd, t, numbers = self._inputs
+        q, qd, t, numbers = self.inputs
         if self.laws.needs_forces:
             # the programs of laws read forces where they read parameters
             np.concatenate([multipliers, ideal_force, reactions], out=numbers[: 2 * self.m + self.n])
@@ -153,7 +163,7 @@ class SparseSystem:
     def evaluate_servos(self) -> ServoTerms | None:
         """Return the terms of servo constraints at the state of the last evaluation; None without them."""
         if self.servos is not None:
-            self.servos.evaluate(*self._inputs)
+            self.servos.evaluate(*self.inputs)
         return self.servos
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.common.names import quoted
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
@@ -109,10 +110,21 @@ def large_consistent_state(
     dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
     time = float(scalar_value(t, "t"))
     if servos:
-        # inputs act on the requirements at their own level, so that errors and their rates alone must vanish
         find_structure(dynamics, q, qd, time, numbers)
+        _refuse_higher_orders(dynamics)
         dynamics, *_, numbers = _prepared(with_requirements(statement), q, qd, parameters, ("q0", "qd0"))
     return nearest_sparse_state(dynamics, q, qd, time, numbers)
+
+
+def _refuse_higher_orders(dynamics: LargeDynamics) -> None:
+    """Raise an error if more than the errors of requirements and their rates must vanish at a matching start."""
+    structure = None if dynamics.code.servos is None else dynamics.code.servos.structure
+    if structure is not None and structure.differentiations:
+        names = quoted(dynamics.requirements[structure.owners[i]] for i in structure.differentiated)
+        raise InputError(
+            f"`servos=True` of a large system needs inputs that act on requirements at their own level; those of "
+            f"{names} act on a derivative of order {max(structure.orders)}. Leave it out: errors settle."
+        )
 
 
 def large_simulation(
