@@ -114,19 +114,33 @@ class CpuAsGpu:
     def memory(self, *counts):
         return OwnMemory(counts)
 
+    def pinned(self, array):
+        return nullcontext()
+
+    def stream(self):
+        return nullcontext(OwnStream(self.threads))
+
+    def busy_seconds(self, streams):
+        return 0.0
+
+
+class OwnStream:
+    """Does at once what a stream of a GPU does later."""
+
+    def __init__(self, threads):
+        self.threads = threads
+
     def put(self, array, place):
         ctypes.memmove(place.value, array.ctypes.data, array.nbytes)
 
     def get(self, array, place):
         ctypes.memmove(array.ctypes.data, place.value, array.nbytes)
 
-    def pinned(self, array):
-        return nullcontext()
-
-    def launch(self, kernel, count, block, arguments, meanwhile):
-        meanwhile()
+    def launch(self, kernel, count, block, arguments):
         self.threads(*(argument.value for argument in arguments))
-        return 0.0
+
+    def wait(self):
+        pass
 
 
 class OwnMemory:
@@ -156,6 +170,34 @@ def test_a_card_gives_the_same_numbers(cpu_as_gpu, step, keep):
     here, there = many(step, keep=keep), many(step, keep=keep, device="gpu")
     np.testing.assert_allclose(here["q"], there["q"], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(here["qd"], there["qd"], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_members_are_divided_among_streams(cpu_as_gpu, monkeypatch, own):
+    """Each stream has its own rows of starts, results, and of parameters unless all members share them."""
+    monkeypatch.setattr(gpu, "LEAST_PER_STREAM", 2)
+    angles = np.linspace(0.1, 2.0, 11)
+    starts = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    given = {"parameters": {"g": np.linspace(9, 10, 11) if own else 9.81}}
+    here, there = (da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 1], **given, device=d) for d in ("cpu", "gpu"))
+    assert len(gpu._cuts(11)) == 6
+    np.testing.assert_allclose(here["q"], there["q"], rtol=1e-12, atol=1e-13)
+
+
+def test_kernel_time_counts_overlapping_kernels_once(monkeypatch):
+    monkeypatch.setattr(cuda, "_driver", Answering)
+    times = {"a": 0.0, "b": 4.0, "c": 3.0, "d": 6.0, "e": 8.0, "f": 9.0}  # of events, in milliseconds
+    monkeypatch.setattr(cuda.GpuStream, "milliseconds_since", lambda self, first, event: times[event])
+    streams = [cuda.GpuStream(lambda *_: None, None, *events) for events in ("ab", "cd", "ef")]
+    assert cuda.GpuDevice().busy_seconds(streams) == pytest.approx(0.007)
+
+
+def test_work_is_done_before_its_stream_ends(monkeypatch):
+    driver = Answering()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    with pytest.raises(KeyboardInterrupt), cuda.GpuDevice().stream():
+        raise KeyboardInterrupt
+    assert driver.calls[-4:] == ["cuStreamSynchronize", "cuEventDestroy_v2", "cuEventDestroy_v2", "cuStreamDestroy_v2"]
 
 
 def test_what_a_card_declines_is_simulated_here(cpu_as_gpu):

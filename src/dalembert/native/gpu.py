@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import ctypes
 from contextlib import ExitStack
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.common.parallel import in_parallel
 from dalembert.native.batch import by_member
-from dalembert.native.cuda import gpu_device
+from dalembert.native.cuda import GpuStream, gpu_device
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.ptx import ptx_of
 from dalembert.native.tableau import Tableau
@@ -19,13 +22,41 @@ from dalembert.native.tableau import Tableau
 BLOCK = 128
 """Threads per block."""
 
+LEAST_PER_STREAM, MAX_STREAMS = 2**17, 8
+"""Least number of members per stream, of which a GPU runs some at once, and largest number of streams."""
 
 PAGE = 512
 """Doubles per page of memory."""
 
 
-def _touch(numbers: Floats) -> None:
-    numbers[::PAGE] = 0.0
+class _OnGpu(NamedTuple):
+    """An array and its place on the GPU."""
+
+    array: Floats
+    place: ctypes.c_uint64
+
+    def row(self, k: int) -> ctypes.c_uint64:
+        """Return the place of row k."""
+        return ctypes.c_uint64(self.place.value + k * prod(self.array.shape[1:]) * self.array.itemsize)
+
+
+class _Part(NamedTuple):
+    """Members from ``first`` up to ``last``, and the stream in which they are integrated.
+
+    The copies for some members run beside the kernel for others.
+    """
+
+    stream: GpuStream
+    first: int
+    last: int
+
+    def put(self, *arrays: _OnGpu) -> None:
+        for own in arrays:
+            self.stream.put(own.array[self.first : self.last], own.row(self.first))
+
+    def get(self, *arrays: _OnGpu) -> None:
+        for own in arrays:
+            self.stream.get(own.array[self.first : self.last], own.row(self.first))
 
 
 class GpuMotionBatch:
@@ -36,31 +67,49 @@ class GpuMotionBatch:
         self.device = gpu_device()
         self.device.use()
         self._kernel = self.device.load_kernel(ptx_of(programs, tableau), "members")
-        self.seconds = 0.0  # run time of the last kernel, without copies
+        self.seconds = 0.0  # run time of the last kernels, without copies
 
     def __call__(
         self, start: tuple[Floats, Floats], p: Floats, times: Floats, settings: Floats, room: int, *, every: bool
     ) -> tuple[Floats, Floats]:
         """Return states (N, T, 2n) of members and their endings: see ``batch.MotionBatch``."""
-        kept, count = len(times) if every else 1, p.shape[1]
-        parameters, own = by_member(p)
-        inputs = (*(np.ascontiguousarray(part.T) for part in start), parameters, times, settings)
-        states, endings = np.empty((count, kept, self.size)), np.empty(count)
+        count, (parameters, own) = p.shape[1], by_member(p)
+        given = *(np.ascontiguousarray(part.T) for part in start), parameters, times, settings
+        found = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
+        arrays = *given, *found
         self.device.use()
-        with self.device.memory(*(array.size for array in (*inputs, states, endings))) as places, ExitStack() as pinned:
-            for array, place in zip(inputs, places, strict=False):
-                with self.device.pinned(array):
-                    self.device.put(array, place)
-            q, qd, values, moments, numbers, out, ended = places
-            count_, own_, outputs, every_, room_ = map(ctypes.c_int64, (count, own, len(times), int(every), room))
-            arguments = [count_, q, qd, values, own_, moments, outputs, every_, out, numbers, room_, ended]
+        # the innermost context is that of the streams: their work ends before arrays are unpinned and memory is freed
+        with self.device.memory(*(x.size for x in arrays)) as places, ExitStack() as pinned, ExitStack() as working:
+            q, qd, p_, times_, settings_, states, endings = map(_OnGpu, arrays, places)
+            of_members, shared = ((q, qd, p_), (times_, settings_)) if own else ((q, qd), (times_, settings_, p_))
+            for each in of_members:
+                pinned.enter_context(self.device.pinned(each.array))
+            parts = [_Part(working.enter_context(self.device.stream()), *cut) for cut in pairwise(_cuts(count))]
+            for each in shared:
+                parts[0].stream.put(each.array, each.place)
+            parts[0].stream.wait()
+            outputs, every_, own_, room_ = map(ctypes.c_int64, (len(times), int(every), own, room))
+            for part in parts:
+                part.put(*of_members)
+                length, parameters_ = part.last - part.first, p_.row(part.first * own)
+                at = ctypes.c_int64(length), q.row(part.first), qd.row(part.first), parameters_, own_, times_.place
+                to = states.row(part.first), settings_.place, room_, endings.row(part.first)
+                part.stream.launch(self._kernel, length, BLOCK, [*at, outputs, every_, *to])
+            for each in (states, endings):
+                # new memory is slow at its first use: it is used once, and pinned, while kernels run
+                in_parallel(_touch, each.array.ravel(), PAGE)
+                pinned.enter_context(self.device.pinned(each.array))
+            for part in parts:
+                part.get(states, endings)
+            self.seconds = self.device.busy_seconds([part.stream for part in parts])
+        return found
 
-            def prepare_results() -> None:
-                # new memory is slow at its first use: it is used once, and pinned, while the kernel runs
-                in_parallel(_touch, states.ravel(), PAGE)
-                pinned.enter_context(self.device.pinned(states))
 
-            self.seconds = self.device.launch(self._kernel, count, BLOCK, arguments, prepare_results)
-            self.device.get(states, out)
-            self.device.get(endings, ended)
-        return states, endings
+def _cuts(count: int) -> list[int]:
+    """Return where members are divided, from zero up to their number."""
+    streams = min(max(count // LEAST_PER_STREAM, 1), MAX_STREAMS)
+    return [k * count // streams for k in range(streams + 1)]
+
+
+def _touch(numbers: Floats) -> None:
+    numbers[::PAGE] = 0.0
