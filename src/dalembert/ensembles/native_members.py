@@ -155,7 +155,7 @@ class NativeMembers:
         found, endings = integrator(start, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
         # comparisons of a million small integers take less time than those of doubles
-        codes = endings.astype(np.int8)
+        codes = endings.astype(np.int8, copy=False)
         return NativeStates(found, (codes == FINISHED) | (codes == FINISHED + EXACT_START), codes >= EXACT_START)
 
     def _integrate_spans(

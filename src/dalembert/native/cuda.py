@@ -150,6 +150,10 @@ class GpuStream:
         self._do("cuLaunchKernel", kernel.function, grid, 1, 1, block, 1, 1, 0, self._stream, pointers, None)
         self._do("cuEventRecord", self.ended, self._stream)
 
+    def wait_for_kernel(self) -> None:
+        """Wait until the work before the kernel is done."""
+        self._do("cuEventSynchronize", self.began)
+
     def wait(self) -> None:
         """Wait until all work is done; errors of the kernel are reported here."""
         self._do("cuStreamSynchronize", self._stream)
