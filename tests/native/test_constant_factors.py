@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,7 @@ from dalembert.lowering.programs import Programs
 from dalembert.native.constant_factors import operations_of_step, with_constants_combined
 from dalembert.native.tape import Program, Tape, Value, needed
 
-ARITHMETIC = {"fadd": Fraction.__add__, "fsub": Fraction.__sub__, "fmul": Fraction.__mul__, "fdiv": Fraction.__truediv__}
+ARITHMETIC = {"fadd": operator.add, "fsub": operator.sub, "fmul": operator.mul, "fdiv": operator.truediv}
 NUMBERS = st.sampled_from([1.25, -0.5, 3.0, -2.0, 0.375, 0.7, -1.1])
 STEPS = st.lists(
     st.tuples(st.sampled_from([*ARITHMETIC]), st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=30

@@ -128,7 +128,9 @@ class GpuDevice:
 class GpuStream:
     """A queue of copies and one kernel: each begins once those before it are done, beside those of other queues."""
 
-    def __init__(self, do: Callable[..., None], stream: ctypes.c_void_p, began: ctypes.c_void_p, ended: ctypes.c_void_p):
+    def __init__(
+        self, do: Callable[..., None], stream: ctypes.c_void_p, began: ctypes.c_void_p, ended: ctypes.c_void_p
+    ):
         self._do, self._stream, self.began, self.ended = do, stream, began, ended
 
     def put(self, array: Floats, place: ctypes.c_uint64) -> None:

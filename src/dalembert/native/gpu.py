@@ -66,11 +66,11 @@ class _Part(NamedTuple):
 class GpuMotionBatch:
     """The counterpart of ``batch.MotionBatch`` on a GPU, with one thread per ensemble member."""
 
-    def __init__(self, programs: MemberPrograms, tableau: Tableau):
+    def __init__(self, programs: MemberPrograms, tableau: Tableau, *, single: bool = False):
         self.size = 2 * programs.n
         self.device = gpu_device()
         self.device.use()
-        self._kernel = self.device.load_kernel(ptx_of(programs, tableau), "members")
+        self._kernel = self.device.load_kernel(ptx_of(programs, tableau, single=single), "members")
         self.seconds = 0.0  # run time of the last kernels, without copies
 
     def __call__(
@@ -119,6 +119,11 @@ class GpuMotionBatch:
                 codes[part.first : part.last] = endings.array[part.first : part.last]
             self.seconds = self.device.busy_seconds([part.stream for part in parts])
         return found[0], codes
+
+
+def single_motion_batch(programs: MemberPrograms, tableau: Tableau) -> GpuMotionBatch:
+    """Return an integrator on a GPU in single precision."""
+    return GpuMotionBatch(programs, tableau, single=True)
 
 
 def _cuts(count: int) -> list[int]:
