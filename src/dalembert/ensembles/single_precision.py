@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
-from dalembert.ensembles.runner import EnsembleRunner
+from dalembert.ensembles.runner import EnsembleRunner, EnsembleStates
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.model.friction_contacts import contacts
@@ -101,20 +102,32 @@ def _halves(n: int) -> tuple[slice, slice]:
 
 
 class SingleComparison:
-    """Simulates some members of an ensemble in double precision as well, on this processor."""
+    """Simulates some members of an ensemble in double precision as well, on this processor, while the GPU works."""
 
-    def __init__(self, system: System, method: Method, times: Floats, count: int, **given: Any):
-        self.runner = EnsembleRunner(system, method, times, on_gpu=False, **given)
+    def __init__(self, system: System, method: Method, times: Floats, count: int, reference: Members, **given: Any):
+        self.runner = EnsembleRunner(system, method, times, on_gpu=False, reference=reference, **given)
+        self.reference = reference
         self.selected = np.unique(np.linspace(0, count - 1, EXAMINED).astype(int))
+        self._begun: tuple[NDArray[np.intp], Future[EnsembleStates]] | None = None
 
-    def examine(self, first: int, members: Members, states: Floats, failed: NDArray[np.bool_]) -> SingleFindings:
-        """Return the findings of members, from index ``first`` on, with states (N, T, 2n)."""
+    def begin(self, first: int, members: Members) -> None:
+        """Begin with those of some members that are selected; the members are numbered from ``first``."""
         own = self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first
-        own = own[~failed[own]]
-        if not len(own):
+        self._begun = None
+        if len(own):
+            self.runner.compile_for(self.reference)
+            pool = ThreadPoolExecutor(1)
+            self._begun = own, pool.submit(self.runner, members.subset(own))
+            pool.shutdown(wait=False)
+
+    def finish(self, states: Floats, failed: NDArray[np.bool_]) -> SingleFindings:
+        """Return the findings of these members, with states (N, T, 2n) in single precision."""
+        if self._begun is None:
             return SingleFindings()
-        found = self.runner(members.subset(own))
-        exact, rounded = found.y[~found.failed], states[own][~found.failed]
+        own, future = self._begun
+        found = future.result()
+        known = ~(found.failed | failed[own])
+        exact, rounded = found.y[known], states[own][known]
         if not len(exact):
             return SingleFindings()
         differences, sizes = (np.abs(x).max(axis=(0, 1)).tolist() for x in (rounded - exact, exact))

@@ -150,8 +150,8 @@ class StudyRunner:
         study = self.study
         if not study.single:
             return None
-        given: dict[str, Any] = {"every": study.keep != "end", "threads": study.threads, "reference": study.reference}
-        return SingleComparison(study.system, study.method, study.times, study.total, **given)
+        given: dict[str, Any] = {"every": study.keep != "end", "threads": study.threads}
+        return SingleComparison(study.system, study.method, study.times, study.total, study.reference, **given)
 
     def prepare(self) -> None:
         """Compile what blocks need, unless it has been compiled before."""
@@ -160,6 +160,8 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds = self.study, self.runner.seconds
+        if self.comparison is not None:
+            self.comparison.begin(first, members)
         y, reasons, failed, exact, phases, events = self.runner(members)
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
@@ -173,7 +175,7 @@ class StudyRunner:
             self.bifurcations.examine(first, members, y, failed),
             limited,
             {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
-            SingleFindings() if self.comparison is None else self.comparison.examine(first, members, y, failed),
+            SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
         values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":

@@ -48,18 +48,46 @@ def operations_of_step(program: Program) -> int:
     return len(steps) - sum(any(isinstance(a, Value) and a.line in alone for a in terms) for terms in sums)
 
 
+def _flags(program: Program) -> set[int]:
+    """Return the comparisons that only decide whether a flag among the outputs is one or zero.
+
+    Flags tell that a solution is well conditioned: both sides of such a comparison are positive if it is.
+    """
+    tape, found, waiting = program.tape, set[int](), list[Any]()
+    for output in program.outputs:
+        name, arguments = tape.lines[output.line] if isinstance(output, Value) else ("number", ())
+        if name == "select" and arguments[1:] == (1.0, 0.0):
+            waiting.append(arguments[0])
+    while waiting:
+        value = waiting.pop()
+        name, arguments = tape.lines[value.line] if isinstance(value, Value) else ("number", ())
+        if name == "and":
+            waiting += arguments
+        elif name == "<":
+            found.add(value.line)
+    others = {
+        a.line
+        for line in needed(program)
+        if tape.lines[line].name not in ("and", "select")
+        for a in tape.lines[line].arguments
+        if isinstance(a, Value)
+    }
+    return found - others
+
+
 class _Rewriting:
     """Records a program once more on a new tape."""
 
     def __init__(self, program: Program):
-        self.old, self.tape = program, Tape()
+        self.old, self.tape, self.flags = program, Tape(), _flags(program)
         self._found: dict[int, Factored] = {}
         self._products: dict[tuple[Any, ...], Any] = {}
 
     def program(self) -> Program:
         """Return the new program."""
         for line in needed(self.old):
-            self._found[line] = self._line(*self.old.tape.lines[line])
+            name, arguments = self.old.tape.lines[line]
+            self._found[line] = self._flag(arguments) if line in self.flags else self._line(name, arguments)
         return Program(self.tape, [self._argument(output) for output in self.old.outputs])
 
     def _line(self, name: str, arguments: tuple[Any, ...]) -> Factored:
@@ -73,6 +101,15 @@ class _Rewriting:
             if name in SUMS and first.number != 0 and second.number != 0:
                 return self._sum(first, second, 1 if name == "fadd" else -1)
         return self._separated(self.tape.record(name, *map(self._argument, arguments)))
+
+    def _flag(self, arguments: tuple[Any, ...]) -> Factored:
+        """Record a < b without a factor that both have in common; false, too, if that factor is not positive."""
+        a, b = map(self._factored, arguments)
+        if not (a.powers == b.powers and a.powers and b.number > 0):
+            return self._separated(self.tape.record("<", *map(self._value, (a, b))))
+        first, second = self._value(Factored(a.number / b.number, {}, a.core)), self._value(Factored(1.0, {}, b.core))
+        positive = self.tape.record("<", 0.0, self._value(Factored(1.0, b.powers, 1)))
+        return self._separated(self.tape.record("and", positive, self.tape.record("<", first, second)))
 
     def _factored(self, a: Any) -> Factored:
         """Return a value of the old program, or a number."""

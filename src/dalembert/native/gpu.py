@@ -7,7 +7,7 @@ import ctypes
 from contextlib import ExitStack
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,38 @@ class _Part(NamedTuple):
             self.stream.get(own.array[self.first : self.last], own.row(self.first))
 
 
+class _Batch(NamedTuple):
+    """The arrays of a batch; ``own`` is whether members have parameters of their own."""
+
+    q: _OnGpu
+    qd: _OnGpu
+    p: _OnGpu
+    times: _OnGpu
+    settings: _OnGpu
+    states: _OnGpu
+    endings: _OnGpu
+    own: bool
+
+    @property
+    def of_members(self) -> tuple[_OnGpu, ...]:
+        """The arrays from which members start, with a row for each."""
+        return (self.q, self.qd, self.p) if self.own else (self.q, self.qd)
+
+    @property
+    def shared(self) -> tuple[_OnGpu, ...]:
+        """The arrays that all members share."""
+        return (self.times, self.settings) if self.own else (self.times, self.settings, self.p)
+
+    def arguments(self, part: _Part, room: int, every: bool) -> list[Any]:
+        """Return the arguments of the kernel for a part: see ``ptx.KERNEL``."""
+        count, own, outputs = part.last - part.first, int(self.own), len(self.times.array)
+        numbers = map(ctypes.c_int64, (count, own, outputs, int(every), room))
+        count_, own_, outputs_, every_, room_ = numbers
+        start = (self.q.row(part.first), self.qd.row(part.first), self.p.row(part.first * own))
+        ends = self.settings.place, room_, self.endings.row(part.first)
+        return [count_, *start, own_, self.times.place, outputs_, every_, self.states.row(part.first), *ends]
+
+
 class GpuMotionBatch:
     """The counterpart of ``batch.MotionBatch`` on a GPU, with one thread per ensemble member."""
 
@@ -79,46 +111,40 @@ class GpuMotionBatch:
         """Return states (N, T, 2n) of members and their endings: see ``batch.MotionBatch``."""
         count, (parameters, own) = p.shape[1], by_member(p)
         given = *(np.ascontiguousarray(part.T) for part in start), parameters, times, settings
-        found = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
-        arrays = *given, *found
+        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
+        arrays, codes = (*given, states, endings), np.empty(count, np.int8)
         self.device.use()
-        codes = np.empty(count, np.int8)
         # the innermost context is that of the streams: their work ends before arrays are unpinned and memory is freed
         with (
-            self.device.memory(*(x.size for x in arrays)) as places,
+            self.device.memory(*(array.size for array in arrays)) as places,
             ExitStack() as results,
             ExitStack() as inputs,
             ExitStack() as working,
         ):
-            q, qd, p_, times_, settings_, states, endings = map(_OnGpu, arrays, places)
-            of_members, shared = ((q, qd, p_), (times_, settings_)) if own else ((q, qd), (times_, settings_, p_))
+            batch = _Batch(*map(_OnGpu, arrays, places), bool(own))
             parts = [_Part(working.enter_context(self.device.stream()), *cut) for cut in pairwise(_cuts(count))]
-            for each in shared:
+            for each in batch.shared:
                 parts[0].stream.put(each.array, each.place)
             parts[0].stream.wait()
-            outputs, every_, own_, room_ = map(ctypes.c_int64, (len(times), int(every), own, room))
             for part in parts:
-                part.put(*of_members)
-                length, parameters_ = part.last - part.first, p_.row(part.first * own)
-                at = ctypes.c_int64(length), q.row(part.first), qd.row(part.first), parameters_, own_, times_.place
-                to = states.row(part.first), settings_.place, room_, endings.row(part.first)
-                part.stream.launch(self._kernel, length, BLOCK, [*at, outputs, every_, *to])
-                for each in of_members if part is parts[0] else ():
+                part.put(*batch.of_members)
+                part.stream.launch(self._kernel, part.last - part.first, BLOCK, batch.arguments(part, room, every))
+                for each in batch.of_members if part is parts[0] else ():
                     inputs.enter_context(self.device.pinned(each.array[part.last :]))
-            for each in (states, endings):
+            for array in (states, endings):
                 # new memory is slow at its first use: it is used once, and pinned, while kernels run
-                in_parallel(_touch, each.array.ravel(), PAGE)
-                results.enter_context(self.device.pinned(each.array))
+                in_parallel(_touch, array.ravel(), PAGE)
+                results.enter_context(self.device.pinned(array))
             for part in parts:
-                part.get(states, endings)
+                part.get(batch.states, batch.endings)
             for part in parts:
                 part.stream.wait_for_kernel()
             inputs.close()
             for part in parts:
                 part.stream.wait()
-                codes[part.first : part.last] = endings.array[part.first : part.last]
+                codes[part.first : part.last] = endings[part.first : part.last]
             self.seconds = self.device.busy_seconds([part.stream for part in parts])
-        return found[0], codes
+        return states, codes
 
 
 def single_motion_batch(programs: MemberPrograms, tableau: Tableau) -> GpuMotionBatch:
