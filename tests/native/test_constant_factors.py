@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from fractions import Fraction
 from typing import Any
@@ -14,14 +15,24 @@ from hypothesis import assume, given
 
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
-from dalembert.native.constant_factors import operations_of_step, with_constants_combined
-from dalembert.native.tape import Program, Tape, Value, needed
+from dalembert.native.constant_factors import _Rewriting, operations_of_step, with_constants_combined
+from dalembert.native.tape import Program, Tape, Value, computed, needed
 
 ARITHMETIC = {"fadd": operator.add, "fsub": operator.sub, "fmul": operator.mul, "fdiv": operator.truediv}
 NUMBERS = st.sampled_from([1.25, -0.5, 3.0, -2.0, 0.375, 0.7, -1.1])
 STEPS = st.lists(
     st.tuples(st.sampled_from([*ARITHMETIC]), st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=30
 )
+
+
+def values_of(program: Program, inputs: dict[str, Any]) -> list[float]:
+    """Return the outputs of a program."""
+    values: dict[int, Any] = {}
+    read = lambda a: values[a.line] if isinstance(a, Value) else a  # noqa: E731
+    for line in needed(program):
+        name, arguments = program.tape.lines[line]
+        values[line] = inputs[arguments[0]][arguments[1]] if name == "input" else computed(name, *map(read, arguments))
+    return [float(read(output)) for output in program.outputs]
 
 
 def exact_values(program: Program, inputs: dict[str, Any]) -> list[Fraction]:
@@ -69,6 +80,24 @@ def test_no_division_by_a_parameter_is_added():
     (x, y), (k, c) = ([tape.input(array, i) for i in range(2)] for array in "yp")
     program = with_constants_combined(Program(tape, [k * (x * y) + c * (x * y * y)]))
     assert not any(name == "fdiv" for name, _ in (program.tape.lines[line] for line in needed(program)))
+
+
+@pytest.mark.parametrize("also_selects", [False, True])
+def test_comparisons_for_flags_lose_positive_factors(also_selects):
+    """Only those: the value that another comparison selects may have a factor that is negative."""
+    tape = Tape()
+    (x, y), (m,) = [tape.input("y", k) for k in range(2)], [tape.input("p", 0)]
+    pivot, constant = m * x * y, m * x
+    smaller = tape.record("<", constant * 1e-10, pivot)
+    flag = tape.record("select", tape.record("and", tape.record("<", 0.0, m), smaller), 1.0, 0.0)
+    program = Program(tape, [flag, pivot * y, tape.record("select", smaller, x, y) if also_selects else y])
+    found = _Rewriting(program).program()
+    # y > 1e-10, for a mass and an x of both signs
+    for mass, (a, b) in itertools.product((2.0, -3.0), ((1.5, 0.5), (1.5, -0.5), (-1.5, 0.5))):
+        before, after = (values_of(own, {"y": [a, b], "p": [mass]}) for own in (program, found))
+        assert before == after
+    factors = {a.line for line in needed(found) for a in found.tape.lines[line].arguments if isinstance(a, Value)}
+    assert also_selects == any(found.tape.lines[k].arguments == (1e-10, found.tape.input("p", 0)) for k in factors)
 
 
 @pytest.mark.parametrize(("system", "most"), [(chain(2), (47, 69)), (rolling_disc(), (83, 55))])

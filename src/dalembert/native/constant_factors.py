@@ -12,7 +12,7 @@ Nothing is divided by a parameter by which the program does not divide: paramete
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dalembert.native.tape import Program, Tape, Value, needed, operations, uses
@@ -53,26 +53,24 @@ def _flags(program: Program) -> set[int]:
 
     Flags tell that a solution is well conditioned: both sides of such a comparison are positive if it is.
     """
-    tape, found, waiting = program.tape, set[int](), list[Any]()
-    for output in program.outputs:
-        name, arguments = tape.lines[output.line] if isinstance(output, Value) else ("number", ())
-        if name == "select" and arguments[1:] == (1.0, 0.0):
-            waiting.append(arguments[0])
+    lines, outputs = program.tape.lines, _recorded(program.outputs)
+    flags = {k for k in outputs if lines[k].name == "select" and lines[k].arguments[1:] == (1.0, 0.0)}
+    deciding, waiting = set(flags), [k for flag in flags for k in _recorded(lines[flag].arguments[:1])]
     while waiting:
-        value = waiting.pop()
-        name, arguments = tape.lines[value.line] if isinstance(value, Value) else ("number", ())
-        if name == "and":
-            waiting += arguments
-        elif name == "<":
-            found.add(value.line)
-    others = {
-        a.line
-        for line in needed(program)
-        if tape.lines[line].name not in ("and", "select")
-        for a in tape.lines[line].arguments
-        if isinstance(a, Value)
-    }
-    return found - others
+        line = waiting.pop()
+        deciding.add(line)
+        waiting += _recorded(lines[line].arguments) if lines[line].name == "and" else []
+    # what also serves something else is known from the end of the program on
+    others = {k for k in outputs if k not in flags}
+    for line in reversed(needed(program)):
+        if line not in deciding or line in others:
+            others.update(_recorded(lines[line].arguments))
+    return {line for line in deciding - others if lines[line].name == "<"}
+
+
+def _recorded(arguments: Sequence[Any]) -> list[int]:
+    """Return the lines of arguments that are recorded values."""
+    return [a.line for a in arguments if isinstance(a, Value)]
 
 
 class _Rewriting:

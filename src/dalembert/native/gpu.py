@@ -121,7 +121,7 @@ class GpuMotionBatch:
             ExitStack() as inputs,
             ExitStack() as working,
         ):
-            batch = _Batch(*map(_OnGpu, arrays, places), bool(own))
+            batch = _Batch._make([*map(_OnGpu, arrays, places), bool(own)])
             parts = [_Part(working.enter_context(self.device.stream()), *cut) for cut in pairwise(_cuts(count))]
             for each in batch.shared:
                 parts[0].stream.put(each.array, each.place)
