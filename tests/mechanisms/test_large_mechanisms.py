@@ -10,6 +10,7 @@ from benchmarks.large_systems import spatial_chain
 
 import dalembert as da
 from dalembert.integration import sparse_start
+from dalembert.integration.sparse_descent import Descent
 from dalembert.lowering.large_system import compiled
 from dalembert.mechanisms import mechanism_system
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
@@ -223,11 +224,14 @@ def test_a_start_far_from_the_constraints_is_found(arm):
     away = q + rng.uniform(-0.5, 0.5, 28), qd + rng.uniform(-1, 1, 28)
     stated = arm.system.templates
     dynamics = compiled(stated)
+    numbers = dynamics.numbers(stated.values({}))
     with pytest.raises(da.errors.StateError, match="some state near `q0` must satisfy the constraints"):
-        sparse_start._nearest(dynamics, *away, 0.0, dynamics.numbers(stated.values({})), 0)
+        sparse_start._nearest(dynamics, *away, 0.0, numbers, 0)
     found, wanted = (da.consistent_state(s, *away) for s in (arm.system, mechanism_system.derived_system(arm)))
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-7)
+    q = Descent(dynamics, *away, 0.0, numbers, 0).nearest()  # the method without arrays of n × n numbers
+    np.testing.assert_allclose(q, wanted[0], rtol=0, atol=1e-7)
 
 
 def test_closed_loops_of_a_mechanism_of_groups_keep_given_angles(arm):
