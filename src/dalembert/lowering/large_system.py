@@ -68,6 +68,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         raise InputError(MANY_CONTACTS)
     _refuse_abrupt(statement)
     _refuse_sticking(statement)
+    # one vector for all groups: parameters are then exchanged without compiling anything
     numbers = ProgramNumbers(statement)
     try:
         mass, masses = _masses(statement, numbers)
@@ -147,6 +148,7 @@ def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMa
         raise ModelError(
             ["entries of `mass_matrix` beside the diagonal must be of two coordinates; one copy has the same twice."]
         )
+    # the pattern is needed before the terms, which are added at their places in it
     mass = BlockMass(len(statement.positions), every[:, 0], every[:, 1])
     terms: list[CopiedTerm] = []
     for group, own in zip(statement.masses, pairs, strict=True):
@@ -192,6 +194,7 @@ def _kinetic(group: MassEntries | RateInertia, statement: LargeStatement, number
     if isinstance(group, RateInertia):
         symbols, places = _placed([group.kinetic], copies, len(group), statement)
         return _with_rate(symbols.plain(group.kinetic), symbols, places, copies, numbers)
+    # all coordinates of the group: an entry of M need not contain those that it couples
     own = {q for pair in group.components for q in pair}
     symbols, places = _placed([*group.components.values(), *own], copies, len(group), statement)
     total = sp.Add(

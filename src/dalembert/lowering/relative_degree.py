@@ -117,6 +117,7 @@ def _refuse_impulses(source: Source, form: ControlForm) -> None:
 
 def _structure(source: Source, form: ControlForm) -> ControlStructure:
     states = _states(source)
+    # accelerations, and with them inputs, first appear in the second derivative of a position, the first of a velocity
     base = tuple(LEVELS[::-1].index(requirement.level) for requirement in form.requirements)
     found = ControlStructure(owners=tuple(range(len(base))), orders=base)
     done: set[int] = set()  # rows of which the combination without inputs has been differentiated
@@ -130,6 +131,7 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
             return found
         i, basis, _ = step
         program = Program(control.terms.tape, [control.combination(step)])
+        # with derivatives: a row that is constant at all states cannot be changed by any motion
         values = [differentiated(program, state.y, state.t, state.p) for state in states]
         scale = [abs(effect.alpha[[i, *basis]]).max() for effect in effects]
         if basis and all(abs(value[0]) <= SAME_VALUE * size for (value, _), size in zip(values, scale, strict=True)):
@@ -169,6 +171,7 @@ def _constraints_behind(source: Source, control: RecordedControl, i: int, states
         factors = np.linalg.lstsq(A.T, row, rcond=None)[0]
         if np.linalg.norm(factors @ A - row) > SHARE_TOLERANCE * np.linalg.norm(row):
             return []
+        # relative to the row, so that the units of a constraint do not matter
         sizes = np.abs(factors) * np.linalg.norm(A, axis=1)
         used |= {int(k) for k in np.flatnonzero(sizes > SHARE_TOLERANCE * np.linalg.norm(row))}
     return [source.constraints[k] for k in sorted(used)]
@@ -244,6 +247,7 @@ def _share(effect: _Effect, i: int, j: int, kept: list[int]) -> bool:
 
 def _states(source: Source) -> list[_State]:
     """Return random states on the physical constraints; general ones if none are found there."""
+    # a fixed seed: the same model always gets the same structure
     draw = np.random.default_rng(20030101)
     n, count = len(source.form.applied_force), len(source.parameters)
     recorded = Programs.of_all_rows(source)

@@ -73,6 +73,7 @@ class Partition:
     def transformation(self) -> dict[int, Row]:
         """T: for each dependent coordinate its coefficients by independent ones."""
         found: dict[int, Row] = {}
+        # the last row contains no dependent coordinate but its own; each earlier one only those of later rows
         for s in reversed(range(len(self.rows))):
             i, own = self.dependent[s], dict[int, Polynomial]()
             for j, entry in self.rows[s].entries.items():

@@ -58,6 +58,7 @@ def real_type(module: ir.Module) -> Any:
 def number(a: Any, module: ir.Module | None = None) -> ir.Constant:
     """Return a constant number, or truth value; with a module, the same in all of its lanes."""
     kind, value = (BOOL, int(a)) if isinstance(a, bool) else (DOUBLE, float(a))
+    # no integers: a whole number in the user's expression is as much a real number as any other
     constant = ir.Constant(kind, value)
     return constant if module is None else same(module, constant)
 
@@ -72,6 +73,7 @@ def call(builder: Any, name: str, arguments: Sequence[Any]) -> Any:
     """Call a function of LLVM on numbers, such as ``llvm.sqrt``."""
     module, kind = builder.module, real_type(builder.module)
     name = f"{name}.f64" if width_of(module) == 1 else f"{name}.v{width_of(module)}f64"
+    # a module may declare a function only once
     if name not in module.globals:
         ir.Function(module, ir.FunctionType(kind, [kind] * len(arguments)), name)
     return builder.call(module.globals[name], arguments)
@@ -104,5 +106,6 @@ def any_lane(builder: Any, condition: Any) -> Any:
     width = width_of(builder.module)
     if width == 1:
         return condition
+    # the lanes as the bits of one integer: one comparison in the place of a chain of them
     bits = ir.IntType(width)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, bits), ir.Constant(bits, 0))
