@@ -298,7 +298,7 @@ class RecordedTerms:
             for own, parts in zip(rows, laws.normals, strict=True)
         ]
         coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
-        sizes, conditions = normal_forces(self.tape, coupling, offsets)
+        sizes, conditions = normal_forces(self.tape, coupling, offsets, laws.pressing)
         # where a condition fails, several motions or none may exist; the integrator then hands over
         self.conditions += conditions
         for i, size in zip(laws.actual, sizes, strict=True):
