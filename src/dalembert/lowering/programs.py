@@ -72,7 +72,8 @@ class Programs:
         e = [recorded.target(k) for k in self.rows]
 
         def cost(elimination: Elimination | PartitionedElimination) -> int:
-            pairs = [x for pair in elimination.margins() for x in pair]
+            # limits that depend on parameters alone are not computed in every step
+            pairs = [x for pair in elimination.margins() for x in pair if not recorded.tape.is_constant(x)]
             return operations(Program(recorded.tape, [*elimination.solve(f, e).acceleration, *pairs]))
 
         return cost(partitioned) < CLEARLY_FEWER * cost(recorded.sparse_elimination)
