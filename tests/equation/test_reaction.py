@@ -51,6 +51,20 @@ def test_small_friction_always_has_one_solution_even_at_a_vanishing_normal_force
     np.testing.assert_allclose(u - np.einsum("bij,bj->bi", G, np.abs(u)), u0, atol=1e-15)
 
 
+def test_a_contact_that_presses_has_no_second_solution_that_pulls() -> None:
+    """u − G |u| = 1: for G < −1 a negative u solves it as well; for G > 1 there is none, or with −1 an open contact."""
+    for G, u0, expected, count in ((-3.0, 1.0, 0.25, 1), (3.0, 1.0, np.nan, 0), (3.0, -1.0, np.nan, 2)):
+        u, solutions = solve_absolute(np.array([[G]]), np.array([u0]), (True,))
+        assert solutions == count
+        np.testing.assert_allclose(u, [expected])
+    assert solve_absolute(np.array([[-3.0]]), np.array([1.0]))[1] == 2
+    # beside a force of either sign, which keeps its own
+    G, u0 = np.array([[-3.0, 0.1], [0.2, 0.3]]), np.array([-1.0, -2.0])
+    u, solutions = solve_absolute(G, u0, (True, False))
+    np.testing.assert_allclose(u - G @ np.array([u[0], abs(u[1])]), u0)
+    assert solutions == 1 and (u < 0).all()
+
+
 def test_critical_coefficients_of_coupled_contacts() -> None:
     """The limit for one contact, the others as they are; for all together where no single one is to blame."""
     coupled = Normals(jnp.zeros(2), jnp.array(2), jnp.array([[0.0, 2], [2, 0]]), jnp.ones(2), jnp.array([0.4, 0.6]))

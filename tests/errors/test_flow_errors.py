@@ -1,5 +1,7 @@
 """Inside of JAX's transformations a flow raises JAX's own error, whose text ends with the sentence of `da.simulate`."""
 
+import re
+
 import diffrax
 import jax
 import jax.numpy as jnp
@@ -84,3 +86,23 @@ def test_batches_are_mapped_and_not_given_as_arrays() -> None:
         jax.jit(lambda k: motion([1.0], [0.0], {"k": k})[0])(jnp.array([1.0, 4.0]))
     with pytest.raises(da.InputError, match=r"`q0` must hold one number per name; got shape \(2,\)"):
         jax.jit(lambda q: motion(q, [0.0], {"k": 1.0})[0])(jnp.array([[1.0, 2.0]]))
+
+
+WRONG_SIGNS = {
+    "number": (da.Coulomb(mu), -0.1, r"`mu` of .* must not be negative, .*; got -0\.1 from `mu` = -0\.1\."),
+    "in time": (da.Coulomb(0.1 - mu * da.t), 0.2, r"`mu` of .*; at t = 0\.\d* it is -0\.\d*\. End the flow"),
+    "in the state": (da.Coulomb(0.1 - mu * x), 0.2, r"`mu` of .*; at t = 0\.3 it is -0\.\d*\. End the flow"),
+}
+
+
+@pytest.mark.parametrize("law", WRONG_SIGNS)
+def test_coefficients_of_the_wrong_sign(law: str) -> None:
+    """Such a law adds energy: refused also where only the compiled program knows the value."""
+    friction, wrong, message = WRONG_SIGNS[law]
+    floor = da.Constraint(y, name="floor", nonideal=friction)
+    motion = da.flow(da.System((x, y), sp.eye(2), (0, -10), floor), (0, 0.3, 1), solver=diffrax.Tsit5(), rtol=1e-6)
+    end = jax.jit(jax.vmap(lambda mu: motion((0.0, 0.0), (2.0, 0.0), {"mu": mu})[0][-1, 0]))
+    assert jnp.isfinite(end(jnp.array([0.01, 0.02]))).all()
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError)) as compiled:
+        jax.block_until_ready(end(jnp.array([0.01, wrong])))
+    assert re.match(f"InputError: {message}", sentence(compiled)), sentence(compiled)

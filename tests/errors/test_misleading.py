@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.files.model import ModelFile
 
 x, y = da.coordinates("x y")
 k = da.parameters("k")
@@ -58,6 +59,22 @@ def test_a_misspelt_name_is_answered_with_the_nearest():
         da.Columb  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute `xyzzy`$"):
         da.xyzzy  # noqa: B018
+
+
+PASSED_ON = {
+    "reproduce": lambda **given: da.reproduce(da.simulate(PENDULUM, (1, 0), (0, 0), [0, 0.1]), **given),
+    "simulate_to_store": lambda **given: da.simulate_to_store("a.zarr", PENDULUM, (1, 0), (0, 0), [0, 1], **given),
+    "ModelFile.simulate": lambda **given: ModelFile(system=PENDULUM, times=(0, 1)).simulate(**given),
+}
+
+
+@pytest.mark.parametrize("function", PASSED_ON)
+def test_arguments_that_are_passed_on_have_names(function: str):
+    given = PASSED_ON[function]
+    with pytest.raises(da.InputError, match=r"arguments of `da.simulate`; got `stepp`. Did you mean `step`\?"):
+        given(stepp=0.1)
+    with pytest.raises(da.InputError, match=r"got `q7`. They are: `parameters`, `rtol`"):
+        given(q7=1)
 
 
 def test_time_is_the_time_of_the_library():

@@ -166,23 +166,6 @@ def test_painleves_paradox_in_contact() -> None:
         da.simulate(rod, (0, np.sin(angle), angle), (-1, 0, 0), [0, 0.1])
 
 
-@pytest.mark.parametrize(("speed", "found"), [(3, "there are 2"), (-3, "there is none")])
-def test_painleves_paradox_of_a_sliding_rod(speed: float, found: str) -> None:
-    """Beyond μ = (1 + 3 cos² a)/(3 sin a cos a), at the start, and after an impact with the motion up to it."""
-    tip = x - sp.cos(a), y - sp.sin(a)
-    friction = da.Coulomb(2.5, velocity=tip[0].diff(t), normal_force=da.multiplier("floor"))
-    floor = da.Constraint(sp.Ge(tip[1], 0), name="floor", restitution=0, nonideal=friction)
-    rod = da.System((x, y, a), sp.diag(1, 1, sp.Rational(1, 3)), (0, -10, 0), floor)
-    with pytest.raises(da.PainleveError, match=f"{found}.* the coefficient of `floor` is 2.5") as caught:
-        da.simulate(rod, (0, np.sin(1.1), 1.1), (speed, 0, 0), [0, 0.1])
-    critical = (1 + 3 * np.cos(1.1) ** 2) / (3 * np.sin(1.1) * np.cos(1.1))
-    np.testing.assert_allclose(caught.value.critical_mu, critical, rtol=1e-9)
-    if speed > 0:
-        with pytest.raises(da.PainleveError, match=found) as caught:
-            da.simulate(rod, (0, np.sin(1.1) + 0.1, 1.1), (speed, -2, 0), [0, 0.03, 0.3])
-        assert caught.value.trajectory is not None and caught.value.trajectory.t[-1] > 0.03
-
-
 def test_a_system_stated_by_arrays() -> None:
     many = da.coordinates("x", 3)
     u, w = da.coordinates("u w")

@@ -28,7 +28,9 @@ def iterated(G: np.ndarray, u0: np.ndarray) -> np.ndarray:
     return s
 
 
-def on_tape(G: np.ndarray, u0: np.ndarray, sizes: tuple[int, ...]) -> tuple[np.ndarray, bool]:
+def on_tape(
+    G: np.ndarray, u0: np.ndarray, sizes: tuple[int, ...], pressing: tuple[bool, ...] = ()
+) -> tuple[np.ndarray, bool]:
     """The sizes by machine code's arithmetic, walked in Python, and whether it answers for them."""
     tape, k = Tape(), len(u0)
     numbers = [x for i in range(k) for x in (*u0[i, : sizes[i]], *G[i, : sizes[i]].T.ravel())]
@@ -37,7 +39,7 @@ def on_tape(G: np.ndarray, u0: np.ndarray, sizes: tuple[int, ...]) -> tuple[np.n
     for i in range(k):
         offsets.append([next(values) for _ in range(sizes[i])])
         coupling.append([[next(values) for _ in range(sizes[i])] for _ in range(k)])
-    found, conditions = normal_forces(tape, coupling, offsets)
+    found, conditions = normal_forces(tape, coupling, offsets, pressing)
     pairs = [x for pair in conditions for x in pair]
     out, _ = differentiated(Program(tape, [*found, *pairs]), np.array(numbers), 0.0, np.empty(0))
     return out[:k], bool((out[k::2] > out[k + 1 :: 2]).all())
@@ -68,6 +70,23 @@ def test_beyond_the_bound_nothing_is_promised() -> None:
         found, solutions = jax.jit(solve_lengths)(jnp.asarray(G), jnp.asarray(u0))
         assert solutions == UNCERTAIN and np.isnan(found).all()
         assert not on_tape(G, u0, sizes)[1]
+
+
+def test_contacts_that_press_are_found_beyond_the_bound() -> None:
+    """Forces of contacts have one sign, so that only a determinant must not vanish."""
+    rng, pressing = np.random.default_rng(9), (True,) * 3
+    G, u0 = -np.abs(problem(rng, (1, 1, 1), 3.0)[0]), rng.normal(size=(3, 1))
+    expected = np.linalg.solve(np.eye(3) - G[:, 0], u0[:, 0])
+    found, sure = on_tape(G, u0, (1, 1, 1), pressing)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert sure == bool(_pivots(np.eye(3) - G[:, 0]).min() > 1e-3)
+    assert not on_tape(np.full((1, 1, 1), 1.5), np.ones((1, 1)), (1,), (True,))[1]
+
+
+def _pivots(matrix: np.ndarray) -> np.ndarray:
+    """The pivots of elimination without exchange of rows: ratios of leading minors."""
+    minors = [np.linalg.det(matrix[:k, :k]) for k in range(len(matrix) + 1)]
+    return np.divide(minors[1:], minors[:-1])
 
 
 def test_one_vector_without_cancellation() -> None:

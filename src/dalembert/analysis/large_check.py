@@ -12,15 +12,18 @@ from dalembert.analysis.verdict import Conflict, Finding, Verdict
 from dalembert.common.array_types import Floats
 from dalembert.common.levels import STATE_LEVELS, Level
 from dalembert.common.names import LISTED_NAMES, quoted
-from dalembert.errors import InputError
+from dalembert.errors import ConstraintError, InputError, ModelError
 from dalembert.integration.sparse_dependencies import Dependencies
 from dalembert.integration.sparse_motion import (
     inconsistency,
     rank_gap_of,
+    refuse_unmet_servos,
     require_valid_terms,
     solution,
+    sparse_answer,
 )
 from dalembert.integration.sparse_start import missed
+from dalembert.lowering.large_structure import find_structure
 from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values
 from dalembert.model.large_statement import LargeStatement
@@ -41,7 +44,8 @@ def large_check(
     q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
     dynamics = compiled(statement)
     numbers = dynamics.numbers(statement.values(parameters))
-    dynamics.code.evaluate(q, qd, 0.0 if t is None else float(scalar_value(t, "t")), numbers)
+    time = 0.0 if t is None else float(scalar_value(t, "t"))
+    dynamics.code.evaluate(q, qd, time, numbers)
     require_valid_terms(dynamics)
     violations, findings = _violations(dynamics, q, qd, meant=allow_violation)
     code = dynamics.code
@@ -52,6 +56,7 @@ def large_check(
     dependencies = Dependencies(code)
     redundant, conflicts = _combinations(dynamics, dependencies)
     findings += _row_findings(dynamics, dependencies, redundant, conflicts)
+    findings += _servo_findings(dynamics, q, qd, time, numbers)
     rank = code.m - len(dependencies.rows)
     return Verdict(
         findings=tuple(findings),
@@ -132,3 +137,23 @@ def _row_findings(
         findings.append(Finding("conflict", f"{quoted(conflict.names)} contradict one another in acceleration.", True))
     note = "The system is large, and was judged by numbers at this state; hidden constraints were not searched for."
     return [*findings, Finding("method", note)]
+
+
+def _servo_findings(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats) -> list[Finding]:
+    """Return findings on servo constraints: whether inputs meet them, and their errors at this state."""
+    code = dynamics.code
+    if code.servos is None:
+        return []
+    try:
+        find_structure(dynamics, q, qd, t, numbers)
+        found = sparse_answer(dynamics, q, qd, t, numbers)
+        refuse_unmet_servos(dynamics, solution(dynamics), t)
+    except (ModelError, ConstraintError, InputError) as refusal:
+        return [Finding("servo", str(refusal), True)]
+    layout, used = code.servos.layout, code.servos.used
+    follow = [] if used is None else [dynamics.requirements[i] for i in np.flatnonzero(~used)]
+    findings = [Finding("servo", f"{quoted(follow)} follow from other requirements.")] if follow else []
+    for name in layout.servos:
+        worst = float(np.abs(found.servo_error[name]).max(initial=0.0))
+        findings.append(Finding(f"servo `{name}`", f"inputs meet it; its error is {worst:.1e} here, and settles."))
+    return findings

@@ -18,8 +18,9 @@ from dalembert.analysis.quadrature import LEAST_INTERVALS
 from dalembert.common.array_types import Floats
 from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.integration.method import Method, split_state
+from dalembert.integration.sparse_control import input_forces
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
-from dalembert.integration.sparse_motion import solution
+from dalembert.integration.sparse_motion import SparseSolution, solution
 from dalembert.integration.sparse_steps import SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.sparse_system import LargeDynamics
@@ -54,18 +55,30 @@ def _powers(steps: SparseSteps, y: Floats, t: float, *, details: bool = False) -
     # without the part that violates the constraints
     virtual = qd - code.correction(rates)[1]
     of_laws = [np.zeros(0)] * 2 if code.laws is None else [code.laws.C @ qd, code.laws.C @ virtual]
-    values = [np.concatenate([[applied], lam * rates, own]) for lam, own in zip((actual, ideal), of_laws, strict=True)]
+    inputs = _input_forces(code, found)
+    of_inputs = inputs @ qd
+    values = [
+        np.concatenate([[applied], lam * rates, own, of_inputs])
+        for lam, own in zip((actual, ideal), of_laws, strict=True)
+    ]
     if not details:
         return Powers(np.array(values), energies.kinetic, energies.energy)
-    return Powers(np.array(values), energies.kinetic, energies.energy, _forces(code, actual), dependencies.unique())
+    forces = _forces(code, actual, inputs)
+    return Powers(np.array(values), energies.kinetic, energies.energy, forces, dependencies.unique())
 
 
-def _forces(code: Any, reactions: Floats) -> Any:
+def _input_forces(code: Any, found: SparseSolution) -> Any:
+    """Return the force (r, n) of each input of servo constraints."""
+    return np.zeros((0, code.n)) if found.control is None else input_forces(code.servos, found.control)
+
+
+def _forces(code: Any, reactions: Floats, inputs: Any) -> Any:
     """Return the forces (e, n) of all entries."""
     from scipy.sparse import csr_array, diags_array, vstack
 
     parts = [csr_array(code.force[None, :]), csr_array(diags_array(reactions) @ code.A)]
     parts += [] if code.laws is None else [code.laws.C.copy()]
+    parts += [csr_array(inputs)]
     return vstack(parts, format="csr")
 
 
@@ -81,7 +94,7 @@ def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: 
     unique = np.all([one.unique for one in at], axis=0)
     ledger = Ledger(
         t=run.t,
-        entries=tuple(entries_of(dynamics.constraints, dynamics.laws)),
+        entries=tuple(entries_of(dynamics.constraints, dynamics.laws, _actuators(dynamics))),
         coordinates=dynamics.coordinates,
         force=tuple(one.force for one in at),
         power=power[0],
@@ -97,6 +110,11 @@ def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: 
         notes=_notes(dynamics, method, unique),
     )
     return replace(ledger, notes=(*ledger.notes, *inaccurate_work(ledger, error)))
+
+
+def _actuators(dynamics: LargeDynamics) -> tuple[str, ...]:
+    servos = dynamics.code.servos
+    return () if servos is None else servos.layout.actuators
 
 
 def _at_output(steps: SparseSteps, y: Floats, t: float) -> Powers:

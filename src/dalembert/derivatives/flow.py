@@ -41,6 +41,7 @@ from dalembert.integration.start_states import require_start
 from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import fixed_events
 from dalembert.lowering.build import build
+from dalembert.lowering.coefficient_signs import wrong_signs
 from dalembert.lowering.sliding_directions import slides_on
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
@@ -89,8 +90,9 @@ def flow(
     InputError         missing, unknown, misshapen or non-finite numbers
     SimulationError    if a contact under dry friction comes to rest or reverses
     others             as ``da.simulate``, if the values are known. Inside JAX's transformations they are not: names and
-                       lengths are still checked, and a start off the constraints, or a motion that does not reach the
-                       last time, raises JAX's own ``JaxRuntimeError``, whose text ends with the class and the message
+                       lengths are still checked, and a coefficient of the wrong sign, a start off the constraints, or
+                       a motion that does not reach the last time raises JAX's own ``JaxRuntimeError`` or
+                       ``ValueError``, whose text ends with the class and the message
 
     Examples
     --------
@@ -138,6 +140,7 @@ class _FlowProgram:
         (self.times, self.stops, self.jumps), self.allow_violation = fixed_events(dynamics, times), allow_violation
         self.field = vector_field(dynamics, method.formulation, method.drift)
         self.slides = slides_on(system) if isinstance(system, System) else None
+        self.wrong_signs = wrong_signs(system) if isinstance(system, System) else None
         # compiled outside of JAX's transformations too, where every operation would be a program of its own
         self.solve = jax.jit(self._solve, static_argnames="from_steps")
         self.with_derivatives = self._with_derivatives()
@@ -160,24 +163,33 @@ class _FlowProgram:
         if known:
             self._refuse_negative(ys, p)
         if not known:  # values are unknown while tracing: the program itself raises, and JAX does not cache it on disk
-            severity = failed + 2 * off  # a motion from a start off the constraints may fail for that reason
-            ys = raise_if(ys, severity > 0, severity, self._message, (off, q, qd, p, end))
+            negative = False if self.wrong_signs is None else self.wrong_signs(self.times, ys, p)
+            # a motion from a start off the constraints, or with a wrong coefficient, may fail for that reason
+            severity = failed + 2 * off + 4 * negative
+            ys = raise_if(ys, severity > 0, severity, self._message, (off, negative, q, qd, p, ys, end))
         return split_state(ys)
 
-    def _message(self, off: Any, q: Any, qd: Any, p: Any, end: Ending) -> Exception:
+    def _message(self, off: Any, negative: Any, q: Any, qd: Any, p: Any, ys: Any, end: Ending) -> Exception:
         """Return the error of a motion in a compiled program, for its numbers."""
+        if negative:
+            try:
+                self._refuse_negative(ys, p)
+            except InputError as error:
+                return error
         numbers = self.dynamics, self.method, q, qd, self.times
         return start_error(*numbers, p) if off else ending_error(self.system, *numbers, p, end)
 
     def _check_start(self, q: Array, qd: Array, p: tuple[Array, ...]) -> None:
         """Raise an error if a parameter or the start is not valid."""
         if isinstance(self.system, System):
-            refuse_negative_coefficients(self.system, p)
+            refuse_negative_coefficients(self.system, p)  # before the motion: it might not end
         numbers = np.asarray(q), np.asarray(qd), self.times[0], p
         require_start(self.dynamics, *numbers, allow_violation=self.allow_violation)
 
     def _refuse_negative(self, ys: Array, p: tuple[Array, ...]) -> None:
-        """Raise an error if a coefficient of a law becomes negative along the motion."""
+        """Raise an error if a coefficient of a law is negative, or becomes so along the motion."""
+        if isinstance(self.system, System):
+            refuse_negative_coefficients(self.system, p)
         test = self.dynamics.negative_coefficient
         found = None if test is None else test(np.asarray(self.times), np.asarray(ys), p)
         if found is not None:

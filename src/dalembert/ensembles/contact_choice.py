@@ -8,7 +8,6 @@ worst contact changes sides. A member for which this does not end is simulated b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from dalembert.ensembles.switching_members import (
     starts_of_members,
 )
 from dalembert.equation.dynamics import Terms
+from dalembert.equation.reaction import signs
 from dalembert.hybrid.phase_choice import ACCELERATION_ROUNDING, FORCE_ROUNDING, STILL
 from dalembert.model.friction_contacts import velocity_jacobian
 from dalembert.numerics.linear_algebra import rank, unit_rows
@@ -149,7 +149,7 @@ def _mark_paradoxes(model: SwitchingModel, part: SwitchingMembers) -> None:
     """Mark members in which friction of sliding contacts leaves no normal force, or several, as odd.
 
     The normal forces u of sliding contacts satisfy u − G |u| = u₀; they are unique if det(I − G diag σ) is positive for
-    all signs σ. A single run names the paradox.
+    all signs σ, which are positive for contacts that press. A single run names the paradox.
     """
     for own, active in model.by_mode(part):
         own = own[~part.odd[own]]
@@ -180,8 +180,9 @@ def _has_paradox(active: ActiveSet, part: SwitchingMembers) -> Flags:
     pulls = np.stack([_friction_of_unit_load(active, part, k) for k in sliding], axis=2)
     G = -(carried @ pulls)[:, numbers]
     found = np.zeros(len(part), bool)
-    for signs in product((1.0, -1.0), repeat=len(sliding)):
-        found |= ~(np.linalg.det(np.eye(len(sliding)) - G * np.array(signs)) > 0)
+    pressing = tuple(active.system.constraints[number].pressing for number in numbers)
+    for combination in signs(len(sliding), pressing):
+        found |= ~(np.linalg.det(np.eye(len(sliding)) - G * combination) > 0)
     return found
 
 

@@ -97,6 +97,7 @@ class Dynamics:
     law_remarks                             the assumptions about them, in sentences
     law_multipliers                         indices of the constraints whose multipliers the laws use
     contacts                                indices of the laws that depend on the actual reaction
+    pressing                                whether the normal force of each of these cannot be negative
     actuators                               names of the r inputs that meet servo constraints
     servos                                  for each servo constraint, by its name, the numbers of its rows
     integrals                               names of the first integrals that the projection conserves
@@ -116,6 +117,7 @@ class Dynamics:
     law_remarks: tuple[str, ...] = ()
     law_multipliers: tuple[int, ...] = ()
     contacts: tuple[int, ...] = ()
+    pressing: tuple[bool, ...] = ()
     actuators: tuple[str, ...] = ()
     servos: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
     integrals: tuple[str, ...] = ()

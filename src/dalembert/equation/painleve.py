@@ -7,6 +7,7 @@ of G is proportional to the coefficient of friction of contact j.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dalembert.common.array_types import Floats, all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.implicit_laws import ACCEPTED, is_unique
-from dalembert.equation.reaction import MOST_SIGNED, UNCERTAIN, Normals, signs
+from dalembert.equation.reaction import UNCERTAIN, Normals, can_enumerate, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
 from dalembert.numerics.tolerances import EXACT
 
@@ -47,7 +48,7 @@ def refuse_paradox(
     if answer.normals is None or not all_finite(answer.normals.coupling):
         return
     normals: Any = answer.normals._replace(mu=np.asarray(answer.normals.mu))
-    critical = critical_coefficients(normals)
+    critical = critical_coefficients(normals, dynamics.pressing)
     # contacts without friction cannot become critical
     with np.errstate(divide="ignore"):
         ratio = np.where(normals.mu > 0, critical / np.where(normals.mu > 0, normals.mu, 1.0), np.inf)
@@ -100,7 +101,7 @@ def _refuse_lost_reaction(
     )
 
 
-def critical_coefficients(normals: Normals) -> Floats:
+def critical_coefficients(normals: Normals, pressing: Sequence[bool] = ()) -> Floats:
     """Return the critical coefficient of each contact, at which the reaction ceases to exist or to be unique.
 
     The other coefficients are fixed. With column j of G multiplied by s, det(I − G diag σ) is linear in s; the smallest
@@ -108,22 +109,25 @@ def critical_coefficients(normals: Normals) -> Floats:
     coefficients are scaled together.
     """
     G = np.asarray(normals.coupling)
-    if len(G) > MOST_SIGNED:
-        return _common_factor(G) * np.asarray(normals.mu)
-    factors = np.array([_critical_factor(G, j) for j in range(len(G))])
+    pressing = tuple(pressing) or (False,) * len(G)
+    # the coupling of many contacts has no negative entries, so that positive signs have the largest eigenvalue
+    sigmas = signs(len(G), pressing) if can_enumerate(pressing) else np.ones((1, len(G)))
+    if not can_enumerate(pressing):
+        return _common_factor(G, sigmas) * np.asarray(normals.mu)
+    factors = np.array([_critical_factor(G, j, sigmas) for j in range(len(G))])
     if not (factors <= 1).any() and normals.solutions != 1:
-        factors[:] = _common_factor(G)
+        factors[:] = _common_factor(G, sigmas)
     mu = np.asarray(normals.mu)
     # a contact without friction has no finite factor
     return np.where(mu != 0, factors * np.where(mu != 0, mu, 1.0), np.inf)
 
 
-def _critical_factor(G: Floats, j: int) -> float:
+def _critical_factor(G: Floats, j: int, sigmas: Floats) -> float:
     """Return the factor of coefficient j, with the others fixed, at which a determinant vanishes."""
     without = G.copy()
     without[:, j] = 0
     factors = [np.inf]
-    for sigma in signs(len(G)):
+    for sigma in sigmas:
         before, now = (float(np.linalg.det(np.eye(len(G)) - matrix * sigma)) for matrix in (without, G))
         if before <= 0:
             return np.inf  # the other contacts alone are beyond the limit
@@ -132,10 +136,8 @@ def _critical_factor(G: Floats, j: int) -> float:
     return min(factors)
 
 
-def _common_factor(G: Floats) -> float:
+def _common_factor(G: Floats, sigmas: Floats) -> float:
     """Return the common factor of all coefficients at which a determinant vanishes."""
-    # the coupling of many contacts has no negative entries, so that positive signs have the largest eigenvalue
-    sigmas = signs(len(G)) if len(G) <= MOST_SIGNED else np.ones((1, len(G)))
     values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in sigmas])
     real = values.real[(np.abs(values.imag) < REAL_EIGENVALUE) & (values.real > 0)]
     return float(1 / real.max()) if len(real) else np.inf

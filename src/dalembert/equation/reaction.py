@@ -4,12 +4,13 @@
 Notation: λ are multipliers, N = nᵀλ the normal force of a contact, C = C₀ + Σⱼ |Nⱼ| pⱼ the nonideal force of all laws,
 with pⱼ the friction of contact j for a unit normal force. The reaction is Aᵀλ with S λ = b − A M⁻¹(Q + C),
 S = A M⁻¹Aᵀ, that is S λ − D |λ| = r. For the k normal forces alone it reads u − G |u| = u₀. A normal force may be a
-vector, as in a pin: then uᵢ, u₀ᵢ and Gᵢⱼ are vectors, and |uᵢ| is a length.
+vector, as in a pin: then uᵢ, u₀ᵢ and Gᵢⱼ are vectors, and |uᵢ| is a length. That of a closed contact presses: uⱼ ≥ 0
+replaces |uⱼ| by uⱼ. Its equations are continued to negative uⱼ, so that the instant at which it opens can be located.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 MOST_SIGNED = 10
-"""Largest number of scalar normal forces for which all combinations of signs are tried, at most 2¹⁰."""
+"""Largest number of scalar normal forces of either sign for which all combinations are tried, at most 2¹⁰."""
 
 UNCERTAIN = -1
 """The number of solutions if it is unknown: friction is too strong for the iteration to be a contraction."""
@@ -53,7 +54,7 @@ class Normals(NamedTuple):
 
     forces (k,)        N, of vectors the length; NaN unless there is exactly one solution
     solutions          the number of solutions; UNCERTAIN if it is unknown
-    coupling (k, k)    G of u − G |u| = u₀; the lengths |Gᵢⱼ| where normal forces are vectors or more than MOST_SIGNED
+    coupling (k, k)    G of u − G |u| = u₀; the lengths |Gᵢⱼ| where normal forces are vectors, or too many
     offset (k,)        u₀, the normal forces without this friction, of vectors the length
     mu (k,)            present coefficients of friction
     """
@@ -92,20 +93,29 @@ class NonidealForces(NamedTuple):
     implicit: ReactionSolution | None = None
 
 
-def signs(k: int) -> Any:
-    """Return all combinations of k signs, (2ᵏ, k)."""
-    return np.array(list(product((1.0, -1.0), repeat=k)))
+def signs(k: int, pressing: Sequence[bool] = ()) -> Any:
+    """Return all combinations of k signs, (…, k), where those of pressing contacts are positive."""
+    fixed = pressing or (False,) * k
+    return np.array(list(product(*((1.0,) if own else (1.0, -1.0) for own in fixed)))).reshape(-1, k)
 
 
-def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
+def can_enumerate(pressing: Sequence[bool]) -> bool:
+    """Return whether all combinations of signs of scalar normal forces are tried."""
+    return len(pressing) - sum(pressing) <= MOST_SIGNED
+
+
+def solve_absolute(G: Array, u0: Array, pressing: Sequence[bool] = ()) -> tuple[Array, Array]:
     """Solve u − G |u| = u₀ for u (k,); return u, NaN unless the solution is unique, and the number of solutions.
 
     For each combination σ of signs, (I − G diag σ) u = u₀ is linear, and its solution is valid if it has these signs.
     If all determinants are positive, there is exactly one solution for every u₀: the determinant is linear in each
     sign, so that no matrix with −1 ≤ σ ≤ 1 is singular. Rounding of a u close to zero then does not matter.
+
+    The sign of a pressing contact is positive. Where a determinant is not, and the solution presses, the contact might
+    open as well: there are two motions.
     """
     xp, k = namespace_of(G, u0), len(u0)
-    sigma = signs(k)
+    sigma = signs(k, pressing)
     matrices = xp.eye(k) - G * sigma[:, None, :]
     if k == 1:  # the usual case, without LAPACK
         determinants, u = matrices[:, 0, 0], u0 / matrices[:, 0]
@@ -115,8 +125,10 @@ def solve_absolute(G: Array, u0: Array) -> tuple[Array, Array]:
     signed = sigma * u
     # a zero counts as positive, so that no solution is counted twice
     valid = xp.all((signed > 0) | ((u == 0) & (sigma > 0)), axis=1)
-    solutions = xp.where(xp.all(determinants > 0), 1, xp.sum(valid))
-    worst = xp.min(signed, axis=1)
+    each = 2 if any(pressing) else 1
+    solutions = xp.where(xp.all(determinants > 0), 1, each * xp.sum(valid))
+    # beyond the instant at which a contact opens, its sign has changed already
+    worst = xp.min(xp.where(np.array(pressing or False), xp.inf, signed), axis=1)
     best = xp.argmax(xp.where(xp.isnan(worst), -xp.inf, worst))
     return xp.where(solutions == 1, u[best], xp.nan), solutions
 
@@ -199,12 +211,18 @@ def _length(u: Array, axis: int = -1) -> Array:
 
 
 def with_normals(
-    given: Array, actual: tuple[int, ...], normals: Array, mu: Array, reaction: IdealReaction
+    given: Array,
+    actual: tuple[int, ...],
+    normals: Array,
+    mu: Array,
+    reaction: IdealReaction,
+    pressing: tuple[bool, ...] = (),
 ) -> NonidealForces:
     """Solve for the normal forces of the laws in ``actual`` and return the nonideal forces of all laws.
 
     given (l, n)             the force C of each law; for those in ``actual`` that of a unit normal force
     normals (k, c, m + 1)    for each component of N the row n of nᵀλ, and a constant added to it
+    pressing                 which of the k normal forces cannot be negative
     """
     if not actual:
         return NonidealForces(given, None)
@@ -215,12 +233,14 @@ def with_normals(
     before = reaction.multipliers - reaction.multipliers_of(xp.sum(given[others], axis=0))
     G = -rows @ xp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
     u0 = rows @ before + added
-    if normals.shape[1] == 1 and len(actual) <= MOST_SIGNED:
+    pressing = pressing or (False,) * len(actual)
+    if normals.shape[1] == 1 and can_enumerate(pressing):
         G, u0 = G[:, 0], u0[:, 0]
-        u, solutions = solve_absolute(G, u0)
+        u, solutions = solve_absolute(G, u0, pressing)
+        sizes = xp.where(np.array(pressing), u, xp.abs(u))
     else:
         u, solutions = solve_lengths(G, u0)
-        G, u0 = _length(G, axis=1), _length(u0)
-    chosen_size = (np.arange(len(given))[:, None] == chosen) @ xp.abs(u)
-    sizes = xp.where(np.isin(np.arange(len(given)), chosen), chosen_size, 1.0)
-    return NonidealForces(sizes[:, None] * given, Normals(u, solutions, G, u0, mu))
+        G, u0, sizes = _length(G, axis=1), _length(u0), u
+    chosen_size = (np.arange(len(given))[:, None] == chosen) @ sizes
+    factors = xp.where(np.isin(np.arange(len(given)), chosen), chosen_size, 1.0)
+    return NonidealForces(factors[:, None] * given, Normals(u, solutions, G, u0, mu))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.common.keywords import require_keywords
 from dalembert.common.names import listed, quoted, summary
 from dalembert.errors import InputError
 from dalembert.files.model_check import ModelCheck, values_of, write_check
@@ -114,6 +115,7 @@ class ModelFile:
         >>> print(falling.simulate()["x"])
         [ 0. -5.]
         """
+        require_keywords(settings, simulate, "da.simulate")
         if times is None and self.times is None:
             raise InputError("the model must have `times`; give them in `[simulate]` of the file or as an argument.")
         given = (None, None) if q0 is not None and qd0 is not None else self.start(parameters)

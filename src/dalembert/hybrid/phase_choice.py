@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Terms
-from dalembert.equation.painleve import refuse_paradox
+from dalembert.equation.painleve import critical_coefficients, refuse_paradox
 from dalembert.errors import ConstraintError
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.integration.method import Method
@@ -30,6 +32,9 @@ FORCE_ROUNDING = 1e-12
 
 ACCELERATION_ROUNDING = 1e-10
 """Acceleration of a gap, relative to its terms, that is rounding."""
+
+SAME_MOTION = 1e-9
+"""Difference of two accelerations, relative to them, that is rounding."""
 
 STILL = 1e-10
 """Slip of a contact that stuck before, relative to the velocities, that is rounding and drift."""
@@ -81,6 +86,7 @@ def choose(question: Question, candidates: Collection[str], first: Collection[st
             tried[closed] = _attempt(question, closed, terms)
             if _worst(question, terms, tried[closed], candidates) is None:
                 _refuse_paradox(question, tried[closed])
+                _refuse_several(question, terms, tried, closed, candidates)
                 return tried[closed]
     for choice in tried.values():
         if not np.isfinite(choice.reactions).all():
@@ -168,10 +174,58 @@ def _refuse_dependent(question: Question, closed: frozenset[str], terms: Terms) 
         )
 
 
-def _refuse_paradox(question: Question, choice: Choice) -> None:
+def _refuse_several(
+    question: Question,
+    terms: Terms,
+    tried: dict[frozenset[str], Choice],
+    closed: frozenset[str],
+    candidates: Collection[str],
+) -> None:
+    """Raise an error if another set of closed contacts is right too, with another motion."""
+    chosen = tried[closed]
+    for choice in tried.values():
+        if not np.isfinite(choice.reactions).all() and _solutions(question, choice) > 1:
+            _refuse_paradox(question, choice)
+    # a single contact, and friction below all critical coefficients, leave one motion
+    if len(candidates) < 2 or len(candidates) > MOST_CANDIDATES or not _is_strong(question, chosen):
+        return
+    for size in range(len(candidates) + 1):
+        for others in map(frozenset, combinations(sorted(candidates), size)):
+            if others not in tried:
+                tried[others] = _attempt(question, others, terms)
+            other = tried[others]
+            if _worst(question, terms, other, candidates) is not None:
+                continue
+            change = np.abs(other.acceleration - chosen.acceleration).max()
+            if change > SAME_MOTION * np.abs([other.acceleration, chosen.acceleration]).max():
+                _refuse_paradox(question, chosen, solutions=2)
+
+
+def _solutions(question: Question, choice: Choice) -> int:
+    """Return the number of solutions for the normal forces of closed contacts under friction."""
+    answer = _answer(question, choice)
+    return 1 if answer.normals is None else int(answer.normals.solutions)
+
+
+def _is_strong(question: Question, choice: Choice) -> bool:
+    """Return whether friction is so strong that other sets of closed contacts may be right as well."""
+    if not choice.phase.mode.dynamics.contacts:
+        return False
+    normals = _answer(question, choice).normals
+    return normals is not None and bool((critical_coefficients(normals) <= np.asarray(normals.mu)).any())
+
+
+def _answer(question: Question, choice: Choice) -> ConstrainedMotion:
+    q, qd = np.split(choice.y, 2)
+    return answer_at(choice.phase.mode.dynamics, q, qd, question.t, choice.phase.values, question.method.formulation)
+
+
+def _refuse_paradox(question: Question, choice: Choice, solutions: int | None = None) -> None:
     """Raise an error if friction of closed contacts has no reaction, or several."""
     dynamics = choice.phase.mode.dynamics
     if dynamics.contacts:
+        answer = _answer(question, choice)
+        if solutions is not None and answer.normals is not None:
+            answer = replace(answer, normals=answer.normals._replace(solutions=solutions))  # pyright: ignore
         q, qd = np.split(choice.y, 2)
-        answer = answer_at(dynamics, q, qd, question.t, choice.phase.values, question.method.formulation)
         refuse_paradox(dynamics, answer, q, qd, question.t)

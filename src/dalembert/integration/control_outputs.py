@@ -38,46 +38,50 @@ def unmet(dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any) -> str:
     """Return a message on the servo constraints that no inputs can meet at a state; empty if there are none."""
     if not dynamics.actuators:
         return ""
-    found = control_at(dynamics, q, qd, t, p)
+    return reason_unmet(control_at(dynamics, q, qd, t, p), dynamics.servos, dynamics.actuators, float(t))
+
+
+def reason_unmet(found: Control, servos: Mapping[str, Sequence[int]], actuators: Sequence[str], t: float) -> str:
+    """Return a message on the servo constraints that no inputs can meet, from the control at one state."""
     # the compiled inputs are NaN wherever a condition fails; which one is found below, from the first cause to the last
     if np.isfinite(found.inputs).all():
         return ""
     if not np.isfinite(found.errors).all():
-        names = [name for name, rows in dynamics.servos.items() if not np.isfinite(found.errors[0, list(rows)]).all()]
+        names = [name for name, rows in servos.items() if not np.isfinite(found.errors[0, list(rows)]).all()]
         return (
-            f"the requirement of servo {_quoted(names)} must be finite; at t = {float(t):.6g} it is not. Look for a "
+            f"the requirement of servo {_quoted(names)} must be finite; at t = {t:.6g} it is not. Look for a "
             f"division by zero, a root or logarithm of a negative number, or a state that is not finite."
         )
     if not found.cost_margin[0, 0] > 1:
         return (
-            f"`cost` of {_quoted(dynamics.servos)} must be positive definite; at t = {float(t):.6g} it is not. Check "
+            f"`cost` of {_quoted(servos)} must be positive definite; at t = {t:.6g} it is not. Check "
             f"the values of its parameters."
         )
     infinite = {int(i) for i in np.flatnonzero(~np.isfinite(found.equations[0]))}
     if infinite:
-        names = [name for name, rows in dynamics.servos.items() if infinite & set(rows)]
+        names = [name for name, rows in servos.items() if infinite & set(rows)]
         return (
-            f"the requirement of servo {_quoted(names)} must have finite derivatives; at t = {float(t):.6g} one that "
+            f"the requirement of servo {_quoted(names)} must have finite derivatives; at t = {t:.6g} one that "
             f"determines the inputs is not finite. Look for a root or a power whose derivative is infinite there, and "
             f"start the reference smoothly."
         )
     weak = {int(i) for i in np.flatnonzero(~(found.margins[0] > 1))}
     if not weak:  # all other conditions hold, and those of friction by reactions do not
         return (
-            f"servo {_quoted(dynamics.servos)} must be met by inputs of {_quoted(dynamics.actuators)}, which change "
-            f"the reactions and with them the friction; at t = {float(t):.6g} no inputs of least cost were found: "
+            f"servo {_quoted(servos)} must be met by inputs of {_quoted(actuators)}, which change "
+            f"the reactions and with them the friction; at t = {t:.6g} no inputs of least cost were found: "
             f"those computed for one sign of a normal force lead to the other sign. Reduce the coefficients of "
             f"friction, choose other actuators, or use a law of the velocity, such as `da.Viscous`."
         )
-    names = [name for name, rows in dynamics.servos.items() if weak & set(rows)]
-    alone = sum(len(rows) for rows in dynamics.servos.values()) == 1
+    names = [name for name, rows in servos.items() if weak & set(rows)]
+    alone = sum(len(rows) for rows in servos.values()) == 1
     effect = (
         "have no effect on it, unlike at other states"
         if alone
         else "do not act on it independently of the other requirements"
     )
     return (
-        f"servo {_quoted(names)} must be met by inputs of {_quoted(dynamics.actuators)}, which at t = {float(t):.6g} "
+        f"servo {_quoted(names)} must be met by inputs of {_quoted(actuators)}, which at t = {t:.6g} "
         f"{effect}. Start elsewhere, add an actuator or choose another "
         f"requirement; or check the parameters, since a zero may change how inputs act."
     )

@@ -17,6 +17,8 @@ from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.common.stabilisation import Gains, damping
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
+from dalembert.integration.control_outputs import reason_unmet
+from dalembert.integration.sparse_control import control_answer, control_of
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
 from dalembert.integration.sparse_laws import (
     NO_FORCES,
@@ -26,6 +28,7 @@ from dalembert.integration.sparse_laws import (
     refuse_lost_reaction,
     refuse_negative_laws,
 )
+from dalembert.native.protocol import Control
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, SINGULAR_MASS, TINY
 
@@ -38,6 +41,8 @@ class SparseSolution(NamedTuple):
     left (m,)                               b − A q̈
     C (n,), effect (m,)                     the sum of all laws, and the multipliers that it adds: the nonideal force
                                             is C + Aᵀ effect
+    force (n,)                              Q, with the force of the inputs of servo constraints
+    control                                 these inputs; None without servo constraints
     """
 
     acceleration: Floats
@@ -47,6 +52,8 @@ class SparseSolution(NamedTuple):
     left: Floats
     C: Floats
     effect: Floats
+    force: Floats
+    control: Control | None = None
 
 
 def evaluated_rhs(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
@@ -63,6 +70,8 @@ def evaluated_rhs(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
 def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
     """Return q̈ (n,) at the state of the last evaluation, whose S is factored."""
     code = dynamics.code
+    if code.servos is not None:
+        return solution(dynamics, gains).acceleration
     force = code.force
     if code.laws is not None and not code.laws.needs_forces:
         force = force + code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
@@ -77,8 +86,18 @@ def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
 def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolution:
     """Return the solution at the state of the last evaluation, whose S is factored, refined once."""
     code = dynamics.code
-    a = code.mass.solve(code.force)
-    b = evaluated_rhs(dynamics, gains)
+    servos = code.evaluate_servos()
+    if servos is None:
+        return _under(code, code.force, evaluated_rhs(dynamics, gains))
+    # a controller knows the model, and not the drift cure of the integration
+    control = control_of(code, servos, _under(code, code.force, code.rhs).acceleration)
+    found = _under(code, code.force + control.force[0], evaluated_rhs(dynamics, gains))
+    return found._replace(control=control)
+
+
+def _under(code: SparseSystem, force: Floats, b: Floats) -> SparseSolution:
+    """Return the solution under an applied force, refined once."""
+    a = code.mass.solve(force)
     lam, x = code.correction(b - code.A @ a)
     # squares of A have half the digits; one refinement recovers them
     more, change = code.correction(b - code.A @ (a + x))
@@ -88,7 +107,7 @@ def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolut
         C = nonideal_sum(code, lam)
         further, effect = caused_by(code, C)
         qdd = qdd + further
-    return SparseSolution(qdd, a, lam, code.A_transposed @ lam, b - code.A @ qdd, C, effect)
+    return SparseSolution(qdd, a, lam, code.A_transposed @ lam, b - code.A @ qdd, C, effect, force)
 
 
 def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
@@ -139,13 +158,14 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
         "residual": np.asarray(_residual(code, found, dependencies.rows)),
         "gauss": np.asarray(change @ code.mass.times(change)),
         "mass_matrix": code.mass.matrix(),
-        "applied_force": code.force.copy(),
+        "applied_force": found.force.copy(),
         "constraint_matrix": code.A.copy(),
         "constraint_rhs": code.rhs,
         "nonideal": found.C,
         "law_nonideal": laws[0],
         "law_forces": laws[1],
         "laws": tuple(dynamics.laws),
+        **control_answer(code.servos, found.control),
     }
     return ConstrainedMotion(**answer)
 
@@ -162,8 +182,8 @@ def rank_gap_of(code: SparseSystem) -> float:
 def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
     """Return the residual of M q̈ = Q + Aᵀλ and A q̈ = b relative to their terms, without the rows left out."""
     inertia, nonideal = code.mass.times(found.acceleration), found.C + code.A_transposed @ found.effect
-    motion = np.abs(inertia - code.force - found.ideal_force - nonideal).max(initial=0.0)
-    size = max(np.abs(x).max(initial=0.0) for x in (inertia, code.force, found.ideal_force, nonideal))
+    motion = np.abs(inertia - found.force - found.ideal_force - nonideal).max(initial=0.0)
+    size = max(np.abs(x).max(initial=0.0) for x in (inertia, found.force, found.ideal_force, nonideal))
     left = found.left / code.row_lengths
     # the rows left out are judged by ``inconsistency``
     left[rows] = 0.0
@@ -203,6 +223,27 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
 
 def _not_finite(name: str, owners: Sequence[str]) -> str:
     return f"`{name}` must be finite at this state; that of {quoted(owners)} is not. {WHERE_NOT_FINITE}"
+
+
+def refuse_unmet_servos(dynamics: LargeDynamics, found: SparseSolution, t: float) -> None:
+    """Raise an error that names the servo constraints that no inputs can meet at a state."""
+    servos = dynamics.code.servos
+    if servos is None or found.control is None:
+        return
+    layout = servos.layout
+    # a rate that is negative would let errors grow, which a run shows late
+    if (servos.rates < 0).any():
+        names = [name for name, rows in layout.servos.items() if (servos.rates[list(rows)] < 0).any()]
+        raise InputError(
+            f"`settle` of servo {quoted(names)} must not be negative, or errors grow; got {servos.rates.min():g}."
+        )
+    limits = servos.limits[layout.constant]
+    if (limits <= 0).any():
+        names = [layout.actuators[i] for i in layout.constant[limits <= 0]]
+        raise InputError(f"`limit` of actuator {quoted(names)} must be positive; got zero or less.")
+    reason = reason_unmet(found.control, layout.servos, layout.actuators, t)
+    if reason:
+        raise ConstraintError(reason)
 
 
 def refuse_contradiction(dynamics: LargeDynamics, found: SparseSolution) -> None:

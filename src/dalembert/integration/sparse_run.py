@@ -16,12 +16,16 @@ from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
 from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
+from dalembert.integration.saturation import Saturation, saturation_notes
+from dalembert.integration.sparse_control import run_control
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
-from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, solution
+from dalembert.integration.sparse_limits import LimitWatch
+from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, refuse_unmet_servos, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
+from dalembert.native.protocol import Control
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 from dalembert.numerics.violation import state_scales_of
@@ -39,6 +43,8 @@ class SparseRun:
         self.numbers = numbers
         self.outputs: dict[str, list[Any]] = {name: [] for name in ("t", *COLUMNS)}
         self.step_times: list[float] = []
+        self.controls: list[Control] = []
+        self.saturation: list[Saturation] = []
         self.began = time.perf_counter()
         self.redundant: dict[int, tuple[float, Any]] = {}
 
@@ -47,12 +53,20 @@ class SparseRun:
         self.steps.choose_rows(y, float(self.times[0]))
         self._keep(y, float(self.times[0]))
         count = 1
+        watch = LimitWatch(self.steps, self.controls[0]) if self._has_limits else None
         for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
             self.step_times.append(step.t)
+            if watch is not None:
+                self.saturation = watch.after(step)
             while count < len(self.times) and self.times[count] <= step.t:
                 self._output(step, float(self.times[count]))
                 count += 1
             bar.show(step.t, len(self.step_times))
+
+    @property
+    def _has_limits(self) -> bool:
+        servos = self.dynamics.code.servos
+        return servos is not None and len(servos.layout.limited) > 0
 
     def _output(self, step: SparseStep, t: float) -> None:
         rows = self.steps.rows
@@ -77,6 +91,7 @@ class SparseRun:
         if not self.outputs["t"]:
             refuse_negative_laws(self.dynamics)
             refuse_lost_reaction(self.dynamics, found.C, t)
+            refuse_unmet_servos(self.dynamics, found, t)
         q, qd = split_state(y)
         levels, lam = self.dynamics.levels, shortest(dependencies, found.multipliers)
         actual = lam if code.laws is None else shortest(dependencies, found.multipliers + found.effect)
@@ -99,6 +114,8 @@ class SparseRun:
         }
         for name, value in values.items():
             self.outputs[name].append(value)
+        if found.control is not None:
+            self.controls.append(found.control)
         if len(dependencies.rows):
             # the first time of each rank is enough for a note
             self.redundant.setdefault(len(dependencies.rows), (t, dependencies.rows))
@@ -110,6 +127,8 @@ class SparseRun:
             found["energy"] = None
         return Trajectory(
             **found,
+            **run_control(self.dynamics.code.servos, self.controls),
+            saturation=tuple(self.saturation),
             coordinates=self.dynamics.coordinates,
             constraints=self.dynamics.constraints,
             parameters=dict(parameters),
@@ -119,6 +138,7 @@ class SparseRun:
                 *coarse_notes(self.method, found["q"]),
                 *drift_notes(self.method.drift),
                 *self._redundancies(),
+                *saturation_notes(self.saturation),
             ),
             source=source,
         )

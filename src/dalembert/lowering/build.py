@@ -92,6 +92,7 @@ def _build_symbolic(system: System) -> Dynamics:
         law_remarks=() if laws is None else laws.remarks,
         law_multipliers=() if laws is None else laws.used,
         contacts=() if laws is None else laws.actual,
+        pressing=() if laws is None else laws.pressing,
         actuators=actuators,
         servos=servos,
         integrals=() if system.conserved is None else system.conserved.names,

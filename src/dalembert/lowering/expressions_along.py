@@ -74,6 +74,7 @@ def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:
     nested, shape = _nested(given)
     expressions = with_deep_stack(lambda: [_plain(symbols, e) for e in nested], "`expression`")
     places = [symbols.names.index(name) for name in run.coordinates]
+    # in the order of the run's columns, which is not always that of the system's coordinates
     families = (symbols.q, symbols.qd, symbols.qdd, symbols.ideal_force)
     reactions = (*map(plain_multiplier, run.constraints), *map(plain_reaction, run.constraints))
     state = (*(family[k] for family in families for k in places), *reactions)

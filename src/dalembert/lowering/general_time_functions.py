@@ -44,6 +44,7 @@ def general_time_functions(source: Source) -> GeneralTimeFunctions:
     parts = (*rows, form.applied_force, form.constraint_rhs, form.position, form.velocity)
     nodes = graph.Graph([entry for part in parts for entry in part])
     mine = [_is_function_of(node, time, source.parameters) for node in nodes.nodes]
+    # only the outermost ones: where a part of a function of time is abrupt, so is the function
     used = {part for own, parts in zip(mine, nodes.parts, strict=True) if not own for part in parts} | {*nodes.ends}
     found = [nodes.nodes[k] for k in sorted(used) if mine[k] and isinstance(nodes.nodes[k], sp.Expr)]
     of_time = [node for node, own in zip(nodes.nodes, mine, strict=True) if own]

@@ -55,6 +55,7 @@ def guard_program(programs: Programs, guards: PhaseGuards) -> Program:
     value = guard_reader(programs, recorded, reactions, guards.further)
     found = [sl.mul(value(v), value(direction)) for v, direction in guards.sliding]
     for numbers, limit in guards.held:
+        # in a plane of contact friction has two components, and its limit is a circle
         force = length_of(recorded.tape, [reactions[k] for k in numbers])
         found.append(friction_margin(recorded.tape, force, value(limit), guards.rounding))
     for expression, sign, offset in guards.functions:
@@ -89,6 +90,7 @@ def length_of(tape: Tape, components: Sequence[Any]) -> Any:
 def friction_margin(tape: Tape, force: Any, limit: Any, rounding: float) -> Any:
     """Record the relative distance of a force from its limit; one without either."""
     total = sl.add(force, limit)
+    # without a load a contact can stick; its relative distance would be 0/0
     loaded = tape.record("<", 0.0, total)
     distance = sl.sub(sl.mul(1 + rounding, limit), force)
     return tape.record("select", loaded, tape.record("fdiv", distance, tape.record("select", loaded, total, 1.0)), 1.0)

@@ -39,6 +39,7 @@ def implicit_reactions(
     """
     k = len(start)
     r, conditions = [*start], list[tuple[Any, Any]]()
+    # a fixed number: straight-line code has no loop that ends by convergence
     for _ in range(FIXED_NEWTON_STEPS):
         found = laws(r)
         misses = _misses(start, response, r, found.force)
@@ -46,6 +47,7 @@ def implicit_reactions(
         change, pivots = _solved(J, misses)
         r = [sl.sub(a, b) for a, b in zip(r, change, strict=True)]
         conditions = [(pivot, LEAST_PIVOT) for pivot in pivots]  # those of the last step
+    # evaluated again: the last step is not yet contained in it
     force = laws(r).force
     for i, miss in enumerate(_misses(start, response, r, force)):
         terms = [start[i], *sl.times(response[i], force)]
@@ -68,6 +70,7 @@ def _solved(J: list[list[Any]], right: list[Any]) -> tuple[list[Any], list[Any]]
     k, J, x = len(right), [[*row] for row in J], [*right]
     for j in range(k):
         for i in range(j + 1, k):
+            # without an exchange of rows, which would be a branch; a small pivot fails a condition
             factor = sl.mul(J[i][j], sl.reciprocal(J[j][j]))
             J[i] = [*sl.minus(J[i], J[j], factor)]
             x[i] = sl.sub(x[i], sl.mul(factor, x[j]))

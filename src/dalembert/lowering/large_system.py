@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,30 +11,26 @@ import sympy as sp
 
 from dalembert.common.levels import LEVELS
 from dalembert.errors import InputError, ModelError
+from dalembert.lowering.copied_terms import constraint_term, copied_term, law_term, placed, targets_of
+from dalembert.lowering.large_servos import servo_terms
 from dalembert.lowering.large_time_functions import large_signals, large_time_functions
 from dalembert.lowering.program_numbers import ProgramNumbers
-from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model import graph
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.differentiation import gradient
 from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
-from dalembert.model.law_groups import LawGroup
-from dalembert.model.ordering import name_of, quoted
-from dalembert.model.standard_form import constraint_row, energy, nonlinear_terms, time_derivative
+from dalembert.model.ordering import quoted
+from dalembert.model.standard_form import energy, time_derivative
 from dalembert.model.symbol_arrays import Substitutions
 from dalembert.model.symbols import (
-    InternalSymbol,
     StateSymbols,
-    functions_of_time,
-    real_symbol,
     t,
 )
-from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries, RateInertia
+from dalembert.model.term_groups import AppliedForce, LagrangianTerm, MassEntries, RateInertia
 from dalembert.native.block_mass import BlockMass
-from dalembert.native.nonideal_terms import LawTerm
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.native.tape import Program, Tape
-from dalembert.native.term_loops import CopiedTerm, as_indices
+from dalembert.native.term_loops import CopiedTerm
 
 
 def _refuse_abrupt(statement: LargeStatement) -> None:
@@ -68,15 +63,16 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         raise InputError(MANY_CONTACTS)
     _refuse_abrupt(statement)
     _refuse_sticking(statement)
+    # one vector for all groups: parameters are then exchanged without compiling anything
     numbers = ProgramNumbers(statement)
     try:
         mass, masses = _masses(statement, numbers)
         rates = [_rate(group, statement, numbers) for group in statement.rates]
-        constraints = [_constraints(group, statement, numbers) for group in statement.constraints]
+        constraints = [constraint_term(group, statement, numbers) for group in statement.constraints]
         forces = [_sums(group, statement, numbers) for group in statement.forces]
-        laws = [_law(group, statement, numbers) for group in statement.laws.groups]
+        laws = [law_term(group, statement, numbers) for group in statement.laws.groups]
         kinetic = [_kinetic(group, statement, numbers) for group in (*statement.masses, *statement.rates)]
-        known = statement.lagrangian
+        servos, known = servo_terms(statement, numbers), statement.lagrangian
         energies = None if known is None else [_energy(term, statement, numbers) for term in known]
     except NoMachineCodeError as error:
         raise ModelError(
@@ -85,6 +81,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
     levels = np.zeros(len(statement.constraint_names), np.int64)
     for rows, group in zip(statement.rows, statement.constraints, strict=True):
         levels[rows] = LEVELS.index(group.template.level)
+    shown = [*masses, *rates, *forces, *constraints, *(() if servos is None else servos.terms)]
     return LargeDynamics(
         SparseSystem(
             mass,
@@ -97,44 +94,27 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
             kinetic,
             energies,
             rates,
+            servos,
         ),
         levels,
         statement.coordinate_names,
         statement.constraint_names,
         numbers.constants(),
         statement.laws.names,
-        large_time_functions([*masses, *rates, *forces, *constraints]),
-        large_signals([*masses, *rates, *forces, *constraints]),
+        large_time_functions(shown),
+        large_signals(shown),
+        tuple(str(row.name) for servo in statement.servos for row in servo.requirement),
     )
-
-
-def _constraints(group: ConstraintGroup, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
-    """Return the rows of A, b and the residuals of a group of constraints."""
-    symbols, places = _placed([group.template.expression], group.substitutions, len(group), statement)
-    bad = nonlinear_terms(symbols.plain(group.template.expression), symbols)
-    if group.template.level == "acceleration" and bad:
-        raise ModelError(
-            [f"constraint `{group.template.name}` must be linear in the accelerations; `{bad[0]}` is not."]
-        )
-    row = constraint_row(group.template, symbols)
-    outputs = [*row.gradient, row.rhs, row.position, row.velocity]
-    return _copied(symbols, outputs, places, group.substitutions, numbers)
 
 
 def _sums(group: AppliedForce, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
     """Return the terms of a group of masses or forces, which are added along their coordinates."""
     expressions = list(group.components.values())
-    symbols, places = _placed(expressions, group.substitutions, len(group), statement)
+    symbols, places = placed(expressions, group.substitutions, len(group), statement)
     outputs = [symbols.plain(expression) for expression in expressions]
     if graph.free_symbols(*outputs) & set(symbols.qdd):
         raise ModelError(["`applied_force` must not contain accelerations."])
-    return _copied(symbols, outputs, places, group.substitutions, numbers, _targets(group, statement))
-
-
-def _targets(group: AppliedForce, statement: LargeStatement) -> Any:
-    """Return the coordinates (copies, components) along which a group acts."""
-    columns = [statement.places(group, q)[:, 0] for q in group.components]
-    return np.stack(columns, axis=1) if columns else np.zeros((len(group), 0), np.int64)
+    return copied_term(symbols, outputs, places, group.substitutions, numbers, targets_of(group, statement))
 
 
 def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMass, list[CopiedTerm]]:
@@ -147,42 +127,31 @@ def _masses(statement: LargeStatement, numbers: ProgramNumbers) -> tuple[BlockMa
         raise ModelError(
             ["entries of `mass_matrix` beside the diagonal must be of two coordinates; one copy has the same twice."]
         )
+    # the pattern is needed before the terms, which are added at their places in it
     mass = BlockMass(len(statement.positions), every[:, 0], every[:, 1])
     terms: list[CopiedTerm] = []
     for group, own in zip(statement.masses, pairs, strict=True):
         expressions = list(group.components.values())
-        symbols, places = _placed(expressions, group.substitutions, len(group), statement)
+        symbols, places = placed(expressions, group.substitutions, len(group), statement)
         outputs = [symbols.plain(expression) for expression in expressions]
         if graph.free_symbols(*outputs) & {*symbols.qd, *symbols.qdd}:
             raise ModelError(["`mass_matrix` must depend on coordinates and time only; got a velocity in it."])
         targets = np.stack([mass.place(*own[key].T) for key in group.components], axis=1)
-        terms.append(_copied(symbols, outputs, places, group.substitutions, numbers, targets))
+        terms.append(copied_term(symbols, outputs, places, group.substitutions, numbers, targets))
     return mass, terms
 
 
 def _rate(group: RateInertia, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
     """Return the slopes of a group of rates by the velocities, followed by their inertia."""
-    symbols, places = _placed([group.rate, group.weight], group.substitutions, len(group), statement)
+    symbols, places = placed([group.rate, group.weight], group.substitutions, len(group), statement)
     rate, weight = symbols.plain(group.rate), symbols.plain(group.weight)
-    return _copied(symbols, [*gradient(rate, symbols.qd), weight], places, group.substitutions, numbers)
-
-
-def _law(group: LawGroup, statement: LargeStatement, numbers: ProgramNumbers) -> LawTerm:
-    """Return the components of C of a group of laws, followed by their coefficients."""
-    force = group.force
-    expressions = [*force.components.values(), *group.coefficients]
-    symbols, places = _placed(expressions, force.substitutions, len(force), statement)
-    outputs = [symbols.plain(expression) for expression in expressions]
-    if graph.free_symbols(*outputs) & set(symbols.qdd):
-        raise ModelError([f"the nonideal law {group.what} must not contain accelerations."])
-    term = _copied(symbols, outputs, places, force.substitutions, numbers, _targets(force, statement))
-    return LawTerm(term, group.numbers, group.depends, len(group.coefficients), group.what)
+    return copied_term(symbols, [*gradient(rate, symbols.qd), weight], places, group.substitutions, numbers)
 
 
 def _energy(term: LagrangianTerm, statement: LargeStatement, numbers: ProgramNumbers) -> CopiedTerm:
     """Return the energy q̇·∂L/∂q̇ − L of a group of terms of the Lagrangian, and its rate at constant velocities."""
     copies = term.substitutions
-    symbols, places = _placed([term.expression], copies, copies.count, statement)
+    symbols, places = placed([term.expression], copies, copies.count, statement)
     return _with_rate(energy(term.expression, symbols), symbols, places, copies, numbers)
 
 
@@ -190,10 +159,11 @@ def _kinetic(group: MassEntries | RateInertia, statement: LargeStatement, number
     """Return the kinetic energy ½ q̇ᵀM q̇ of a group of terms of M, and its rate at constant velocities."""
     copies = group.substitutions
     if isinstance(group, RateInertia):
-        symbols, places = _placed([group.kinetic], copies, len(group), statement)
+        symbols, places = placed([group.kinetic], copies, len(group), statement)
         return _with_rate(symbols.plain(group.kinetic), symbols, places, copies, numbers)
+    # all coordinates of the group: an entry of M need not contain those that it couples
     own = {q for pair in group.components for q in pair}
-    symbols, places = _placed([*group.components.values(), *own], copies, len(group), statement)
+    symbols, places = placed([*group.components.values(), *own], copies, len(group), statement)
     total = sp.Add(
         *(
             # an entry beside the diagonal stands for both triangles
@@ -209,60 +179,4 @@ def _with_rate(
 ) -> CopiedTerm:
     """Return an energy in plain symbols and its rate at constant velocities, added to two numbers."""
     targets = np.tile([0, 1], (len(places), 1))
-    return _copied(symbols, [plain, time_derivative(plain, symbols)], places, copies, numbers, targets)
-
-
-def _placed(
-    expressions: Sequence[Any], copies: Substitutions, count: int, statement: LargeStatement
-) -> tuple[StateSymbols, Any]:
-    """Return the symbols of the coordinates in a template, and their positions (copies, k)."""
-    used = {q for expression in expressions for q in functions_of_time(sp.sympify(expression))}
-    # likewise; the program does not depend on which copy is which
-    placeholders = tuple(sorted(used, key=name_of))
-    columns = [
-        statement.positions.of(copies.coordinates[q])
-        if q in copies.coordinates
-        else np.repeat(statement.positions.of((q,)), count)
-        for q in placeholders
-    ]
-    return StateSymbols(placeholders), as_indices(np.array(columns).T if columns else [], (count, len(columns)))
-
-
-def _copied(
-    symbols: StateSymbols,
-    outputs: list[Any],
-    places: Any,
-    copies: Substitutions,
-    numbers: ProgramNumbers,
-    targets: Any = None,
-) -> CopiedTerm:
-    """Record the outputs of a template on a tape, with the places of the inputs of each copy."""
-    own = {real_symbol(symbol): values for symbol, values in copies.numbers.items()}
-    state = {*symbols.q, *symbols.qd, symbols.time}
-    # sorted, since sets have another order in each process
-    constants = sorted(graph.free_symbols(*outputs) - state, key=lambda symbol: symbol.name)
-    # parameters are the same for all copies, and are read from one place; other numbers differ from copy to copy
-    shared = [symbol for symbol in constants if symbol not in own and not isinstance(symbol, InternalSymbol)]
-    each = [symbol for symbol in constants if symbol not in shared]
-    tape = Tape()
-    inputs = {symbol: tape.input("y", j) for j, symbol in enumerate((*symbols.q, *symbols.qd))}
-    inputs |= {symbol: tape.input("p", j) for j, symbol in enumerate((*shared, *each))}
-    inputs[symbols.time] = tape.input("t", 0)
-    record = Recorder(tape, inputs)
-    program = Program(tape, [record(expression) for expression in outputs])
-    forces = dict(zip(symbols.ideal_force, places.T, strict=True))
-    columns = [
-        numbers.of(own[symbol])
-        if symbol in own
-        else numbers.of_ideal_force(forces[symbol])
-        if symbol in forces
-        else numbers.of_constraint(symbol, copies)
-        for symbol in each
-    ]
-    return CopiedTerm(
-        program,
-        places,
-        as_indices([numbers.parameter(symbol.name) for symbol in shared], (len(shared),)),
-        as_indices(np.array(columns).T if columns else [], (len(places), len(each))),
-        None if targets is None else as_indices(targets, targets.shape),
-    )
+    return copied_term(symbols, [plain, time_derivative(plain, symbols)], places, copies, numbers, targets)

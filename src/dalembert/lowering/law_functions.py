@@ -92,7 +92,7 @@ def array_law(
         # contacts on a line have one component, in a plane more: zeros make one array of them
         padded = [(*parts, *[(0.0,) * width] * (most - len(parts))) for parts in normals]
         rows = assemble(flat(padded), (k, most, width), xp)
-        return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction)
+        return with_normals(shares, laws.actual, rows, assemble(mu, (k,), xp), reaction, laws.pressing)
 
     return law
 

@@ -47,6 +47,7 @@ class NativeSystem:
         self.source = source
         self.usual_rows: tuple[int, ...] | None = None  # the rows in use at the start of the last motion
         self._last_terms: tuple[bytes, tuple[Floats, ...]] | None = None
+        # bounded, since a long run may change its rows often; per system, so that the code is released with it
         self.engine = lru_cache(maxsize=16)(self._engine)
         self.motions = lru_cache(maxsize=16)(self._motions)
         self.guarded_motions = lru_cache(maxsize=16)(self._guarded_motions)
@@ -149,6 +150,7 @@ class NativeSystem:
         tableau: Tableau | Collocation = DORMAND_PRINCE,
     ) -> NativeEngine:
         programs = Programs(self.source, rows, rates, refined=refined)
+        # explicit methods need no Jacobian, whose program is the longest of all
         tangent = programs.tangent() if isinstance(tableau, Collocation) else None
         return NativeEngine(programs.n, programs.hot(iterations), programs.outputs(), tableau, tangent)
 
@@ -179,6 +181,7 @@ class NativeSystem:
         """Return an integrator of ensemble members that ends where a guard does."""
         programs = Programs(self.source, rows, rates, refined=refined)
         found = guard_program(programs, guards)
+        # signs and directions differ between members, which share the code of their phase
         parameters = len(self.source.parameters) + len(guards.further)
         own = GuardedPrograms(programs.n, parameters, programs.hot(iterations), found, *guards.rules)
         return GuardedBatch(own, tableau)
@@ -202,6 +205,7 @@ class NativeSystem:
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """Return M, Q, A, b and the residuals at position and velocity level, at one state."""
+        # their bytes are the key: comparing one string is faster than four arrays
         inputs = np.concatenate([q, qd, [float(t)], vector_of(p)])
         key, last, size = inputs.tobytes(), self._last_terms, len(q) + len(qd)
         if last is None or last[0] != key:  # cached: at the start of a run they are needed several times
@@ -236,6 +240,7 @@ class NativeSystem:
 
     def requirement_gradients(self, y: Floats, t: Floats, p: Any) -> Floats:
         """Return A₂ (k, rows, n) of the servo constraints at k states y (k, 2n) and times (k,)."""
+        # not kept: called once, with all outputs of a run
         found = self._batched(Programs.of_all_rows(self.source).requirement_gradients())
         return found(y, t, vector_of(p)).reshape(len(t), -1, y.shape[1] // 2)
 

@@ -2,7 +2,8 @@
 """Normal forces that depend on the friction they cause, as straight-line arithmetic on a tape.
 
 Notation: sᵢ = |u₀ᵢ + Σⱼ Gᵢⱼ sⱼ| for the magnitudes s of k normal forces; u₀ᵢ and Gᵢⱼ are numbers, or vectors if the
-normal force is a vector. See ``equation/reaction.py``, which also counts the solutions.
+normal force is a vector. For a contact that presses, sᵢ = u₀ᵢ + Σⱼ Gᵢⱼ sⱼ. See ``equation/reaction.py``, which also
+counts the solutions.
 """
 
 from __future__ import annotations
@@ -29,9 +30,13 @@ Coupling = Sequence[Sequence[sl.Vector]]
 Conditions = list[tuple[Any, Any]]
 
 
-def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[list[Any], Conditions]:
+def normal_forces(
+    tape: Tape, G: Coupling, u0: Sequence[sl.Vector], pressing: Sequence[bool] = ()
+) -> tuple[list[Any], Conditions]:
     """Return the magnitudes of the normal forces, and pairs of which the first must be the larger if they are valid."""
     k = len(u0)
+    if pressing and all(pressing):
+        return _pressing_forces(tape, G, u0)
     B = [[_length(tape, G[i][j]) for j in range(k)] for i in range(k)]
     s = [_one(tape, G[i][i], u0[i]) for i in range(k)]
     conditions = _contraction(B)
@@ -52,6 +57,15 @@ def normal_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[lis
         scale = sl.add(scale, size)
     misses = [tape.record("fabs", sl.sub(a, b)) for a, b in zip(found, s, strict=True)]
     return found, [*conditions, *((sl.mul(SOLVED, scale), miss) for miss in misses)]
+
+
+def _pressing_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[list[Any], Conditions]:
+    """Return the normal forces of contacts that all press: (I − G) u = u₀."""
+    k = len(u0)
+    matrix = [[sl.sub(1 if i == j else 0, G[i][j][0]) for j in range(k)] for i in range(k)]
+    found, pivots = _eliminated(matrix, [own[0] for own in u0])
+    # a pivot that is not positive, or that cancellation has made small, is left to the general solution
+    return found, [(pivot, 1 - CLEARLY_UNIQUE) for pivot in pivots]
 
 
 def _one(tape: Tape, G: sl.Vector, u0: sl.Vector) -> Any:
@@ -91,16 +105,23 @@ def _newton(tape: Tape, G: Coupling, u0: Sequence[sl.Vector], s: list[Any]) -> l
         along = [_over(tape, part, size) for part in forces[i]]
         matrix.append([sl.sub(1 if i == j else 0, sl.dot(along, G[i][j])) for j in range(k)])
     change = [sl.sub(a, b) for a, b in zip(sizes, s, strict=True)]
+    return [sl.add(a, b) for a, b in zip(s, _eliminated(matrix, change)[0], strict=True)]
+
+
+def _eliminated(matrix: list[list[Any]], right: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the solution of a linear system without pivoting, and its pivots."""
+    k = len(right)
+    matrix, right = list(matrix), list(right)
     for j in range(k):
         for i in range(j + 1, k):
             factor = sl.mul(matrix[i][j], sl.reciprocal(matrix[j][j]))
             matrix[i] = list(sl.minus(matrix[i], matrix[j], factor))
-            change[i] = sl.sub(change[i], sl.mul(factor, change[j]))
+            right[i] = sl.sub(right[i], sl.mul(factor, right[j]))
     for j in reversed(range(k)):
         for i in range(j + 1, k):
-            change[j] = sl.sub(change[j], sl.mul(matrix[j][i], change[i]))
-        change[j] = sl.mul(change[j], sl.reciprocal(matrix[j][j]))
-    return [sl.add(a, b) for a, b in zip(s, change, strict=True)]
+            right[j] = sl.sub(right[j], sl.mul(matrix[j][i], right[i]))
+        right[j] = sl.mul(right[j], sl.reciprocal(matrix[j][j]))
+    return right, [matrix[j][j] for j in range(k)]
 
 
 def _contraction(B: sl.Matrix) -> Conditions:

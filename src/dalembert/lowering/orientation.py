@@ -79,6 +79,7 @@ def write_uncertain_steps(module: ir.Module, kept: ir.Function, size: int, param
         start, end = load(w.b, t, i), load(w.b, t, w.b.add(i, whole(1)))
         states, length = element(w.b, y, w.b.mul(i, whole(size))), w.b.fsub(end, start)
         compare(states, start, end)
+        # a row may turn by half a circle and back within a long step, and its ends would not show it
         with w.b.if_then(w.b.fcmp_ordered(">", length, longest), likely=False):
             part = w.b.fdiv(number(1.0), w.b.sitofp(parts, DOUBLE))
             _copy(w, states, pair, size)
@@ -129,6 +130,7 @@ def kept_orientation(programs: Programs) -> Program:
     second = first.at(following[:n], following[n:], tape.input("p", len(programs.source.parameters)))
     pairs = [(first.row(k), second.row(k)) for k in programs.rows]
     rows = [[*sl.plus(before, after), *sl.minus(before, after)] for before, after in pairs]
+    # their negative half makes the Gram matrix of the rows S Sᵀ − D Dᵀ
     masses = [[(1 if i < n else -1) if i == j else 0 for j in range(2 * n)] for i in range(2 * n)]
     touched = [{i for i, entry in enumerate(row) if not sl.is_number(entry, 0)} for row in rows]
     order = sparse_order([set[int]() for _ in masses], touched, [0] * len(rows))

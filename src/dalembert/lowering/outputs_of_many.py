@@ -51,6 +51,7 @@ class OutputsOfMany:
     def _shortest(self, parts: dict[str, Floats], found: dict[str, Floats], valid: NDArray[np.bool_]) -> None:
         """Replace multipliers and reactions by the shortest ones, which use all rows."""
         A = parts["constraint_matrix"].reshape(len(valid), -1, self.n)
+        # a pseudoinverse of a matrix with NaN raises an error for all members
         inverse = shortest_multipliers(np.where(valid[:, None, None], A, 0.0))
         reaction = parts["ideal_force"] + parts["nonideal_force"] - parts["nonideal_c"]
         found["multipliers"] = np.einsum("kmn,kn->km", inverse, parts["ideal_force"])

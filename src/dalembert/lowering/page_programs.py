@@ -46,6 +46,7 @@ def page_outputs(programs: Programs, points: Sequence[Any]) -> tuple[Program, Pa
     """
     recorded, source = RecordedTerms(programs), programs.source
     motion, control = recorded.motion(), recorded.control
+    # also without a Lagrangian, which systems stated by forces do not have
     momentum = [sl.dot(row, recorded.qd) for row in recorded.mass_matrix]
     kinetic = sl.mul(0.5, sl.dot(recorded.qd, momentum))
     energy = kinetic if source.energy is None else recorded.read(source.energy)

@@ -25,6 +25,7 @@ class ProgramNumbers:
         self.starts: dict[str, int] = {}
         self.statement = statement
         self.m, self.n = len(statement.constraint_names), len(statement.positions)
+        # at fixed places before the parameters, so that forces are written in place at each evaluation
         self.size = 2 * self.m + self.n if statement.laws.needs_forces else 0
         for name, size in statement.parameters.items():
             self.starts[name] = self.size
@@ -58,6 +59,7 @@ class ProgramNumbers:
         """Return the index of a parameter, or of an element of an array of parameters."""
         if name in self.starts:
             return self.starts[name]
+        # an element that is named directly, `m[3]`
         array, _, index = name.rstrip("]").rpartition("[")
         return self.starts[array] + int(index)
 

@@ -73,7 +73,8 @@ class Programs:
         e = [recorded.target(k) for k in self.rows]
 
         def cost(elimination: Elimination | PartitionedElimination) -> int:
-            pairs = [x for pair in elimination.margins() for x in pair]
+            # limits that depend on parameters alone are not computed in every step
+            pairs = [x for pair in elimination.margins() for x in pair if not recorded.tape.is_constant(x)]
             return operations(Program(recorded.tape, [*elimination.solve(f, e).acceleration, *pairs]))
 
         return cost(partitioned) < CLEARLY_FEWER * cost(recorded.sparse_elimination)
@@ -104,6 +105,7 @@ class Programs:
     def controller(self) -> Program:
         """Record the inputs of the actuators and ‖z‖; an estimated bound is one more parameter."""
         recorded = RecordedTerms(self)
+        # between the samples of a controller the bound is held, and is no state of the plant
         recorded.read.define(ESTIMATED_BOUND, recorded.tape.input("p", len(self.source.parameters)))
         control = recorded.control
         assert isinstance(control, RecordedControl)
@@ -216,6 +218,7 @@ class Programs:
 
     def tangent(self) -> Program:
         """Record a directional derivative of q̈; the direction follows the state in y."""
+        # one direction, not the Jacobian: its 2n columns would be 2n copies of the program
         recorded, size = RecordedTerms(self), 2 * self.n
         acceleration, tape = recorded.motion().acceleration, recorded.tape
         directions: dict[Any, Any] = {("y", i): tape.input("y", size + i) for i in range(size)}
@@ -229,6 +232,7 @@ class Programs:
         acceleration = recorded.motion().acceleration
         outputs: list[Any] = []
         for velocity in self.source.sliding:
+            # with the derivative, since two values at the ends of a step do not show a reversal inside it
             outputs += map(recorded.read, velocity)
             for v in velocity:
                 slopes = [recorded.read(slope) for slope in gradient(v, symbols.qd)]
@@ -291,6 +295,7 @@ class Programs:
             residual,
             energy,
             motion.nonideal_c,
+            # A serves only to share the multipliers among redundant rows
             [entry for k in everything for entry in recorded.row(k)] if len(self.rows) < self.m else [],
             [recorded.well_conditioned()],
         )

@@ -21,6 +21,7 @@ class RecordedHeld:
         self.inputs = [terms.read(symbol) for symbol in held.symbols]
         directions = [[terms.read(e) for e in direction] for direction in held.directions]
         self.input_forces = [[sl.mul(u, e) for e in own] for u, own in zip(self.inputs, directions, strict=True)]
+        # inputs that are held meet no requirement, so that none of these is ever missed
         self.errors: list[list[Any]] = []
         self.conditions: list[tuple[Any, Any]] = []
 
@@ -43,6 +44,7 @@ class RecordedFeedback:
     def __init__(self, terms: RecordedTerms, feedback: Feedback, of_model: RecordedTerms):
         self.terms, self.feedback, self.of_model = terms, feedback, of_model
         if feedback.adaptive:
+            # the velocity of one more coordinate of the plant, so that it is integrated with the motion
             of_model.read.define(ESTIMATED_BOUND, terms.qd[-1])
         self.model: RecordedControl = of_model.control  # pyright: ignore[reportAttributeAccessIssue]
         self.errors, self.conditions = self.model.errors, self.model.conditions

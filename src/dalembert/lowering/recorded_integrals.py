@@ -55,10 +55,12 @@ def restored(recorded: RecordedTerms, q: sl.Vector, qd: sl.Vector, iterations: i
             miss = sl.sub(recorded.read(integral.initial), here.read(integral.value))
             large = recorded.tape.record("<", sl.mul(UNRESOLVED, size), recorded.absolute(miss))
             miss = recorded.tape.record("select", large, miss, 0.0)
+            # the corrections for earlier integrals change this one too, by these shares
             misses.append(sl.sub(miss, sl.dot(direction.shares, misses)))
         for miss, direction in zip(misses, directions, strict=True):
             factor = sl.mul(miss, direction.reciprocal)
             q, qd = sl.plus(q, direction.change[:n], factor), sl.plus(qd, direction.change[n:], factor)
+        # a tangential change leaves curved constraints by its square
         q, qd = _on_constraints(recorded, q, qd)
     return q, qd
 
@@ -88,6 +90,7 @@ def _directions(recorded: RecordedTerms) -> list[_Direction]:
             shares.append(share)
         left = sl.dot(slope, change)
         independent = record("<", sl.mul(DEPENDENT_PIVOT, whole), left)  # false also if the gradient vanishes
+        # both sides of a select are computed, and a division by zero would give NaN
         safe = record("select", independent, left, 1.0)
         found.append(_Direction(slope, change, record("select", independent, 1.0 / safe, 0.0), shares))
     return found

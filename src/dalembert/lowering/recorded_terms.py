@@ -107,6 +107,7 @@ class RecordedTerms:
     @cached_property
     def partitioned_elimination(self) -> PartitionedElimination:
         M, A, classes = self.mass_matrix, [self.row(k) for k in self.programs.rows], self.programs.classes
+        # positions first: their rows lead in every elimination, so that projection can stop after them
         found = partition(TapePolynomials(self.tape), M, A, classes.count(0))
         return PartitionedElimination(M, A, found, classes)
 
@@ -133,6 +134,7 @@ class RecordedTerms:
         for force in self.control.input_forces:
             total = sl.plus(total, force)
         if isinstance(self.control, RecordedFeedback) and self.control.feedback.adaptive:
+            # the last coordinate has mass one, and the estimated bound as its velocity: its force is the rate
             total = [*total[:-1], self.control.adaptation]
         return total
 
@@ -274,6 +276,7 @@ class RecordedTerms:
 
         By symmetry it is minus the acceleration by which the row would be met that asks for one.
         """
+        # with symmetry one solution gives a whole row of W; unit forces would take n of them
         unit = [1.0 if i == place else 0 for i in range(len(self.programs.rows))]
         return [sl.sub(0, a) for a in self.solve([0] * self.programs.n, unit).acceleration]
 
@@ -295,7 +298,7 @@ class RecordedTerms:
             for own, parts in zip(rows, laws.normals, strict=True)
         ]
         coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
-        sizes, conditions = normal_forces(self.tape, coupling, offsets)
+        sizes, conditions = normal_forces(self.tape, coupling, offsets, laws.pressing)
         # where a condition fails, several motions or none may exist; the integrator then hands over
         self.conditions += conditions
         for i, size in zip(laws.actual, sizes, strict=True):

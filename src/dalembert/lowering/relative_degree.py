@@ -52,7 +52,7 @@ class _State:
 
 
 @dataclass(frozen=True)
-class _Effect:
+class Effect:
     """The effect of inputs on the k rows at one state.
 
     G (k, r), sizes (k, r)    the effect of unit inputs, and the size of the terms it is the sum of
@@ -116,7 +116,8 @@ def _refuse_impulses(source: Source, form: ControlForm) -> None:
 
 
 def _structure(source: Source, form: ControlForm) -> ControlStructure:
-    states = _states(source)
+    states, named = _states(source), (form.names, form.actuators)
+    # accelerations, and with them inputs, first appear in the second derivative of a position, the first of a velocity
     base = tuple(LEVELS[::-1].index(requirement.level) for requirement in form.requirements)
     found = ControlStructure(owners=tuple(range(len(base))), orders=base)
     done: set[int] = set()  # rows of which the combination without inputs has been differentiated
@@ -124,17 +125,18 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
     while True:
         control = RecordedControl(RecordedTerms(Programs.of_all_rows(source)), form, found)
         effects = [_effect(control, state) for state in states]
-        step, kept = _deficient(effects, {*found.redundant, *done})
+        step, kept = deficient(effects, {*found.redundant, *done})
         if step is None:
             require_gains(form, found)
             return found
         i, basis, _ = step
         program = Program(control.terms.tape, [control.combination(step)])
+        # with derivatives: a row that is constant at all states cannot be changed by any motion
         values = [differentiated(program, state.y, state.t, state.p) for state in states]
         scale = [abs(effect.alpha[[i, *basis]]).max() for effect in effects]
         if basis and all(abs(value[0]) <= SAME_VALUE * size for (value, _), size in zip(values, scale, strict=True)):
             if i >= len(form.requirements):  # requirements of one motion, such as a path and its rate
-                raise refusal(form, found.owners[i], sorted(combined[found.owners[i]]), found.orders[i])
+                raise refusal(*named, found.owners[i], sorted(combined[found.owners[i]]), found.orders[i])
             found = replace(found, redundant=(*found.redundant, i))
             continue
         order, owner = found.orders[i] + 1, found.owners[i]
@@ -143,10 +145,10 @@ def _structure(source: Source, form: ControlForm) -> ControlStructure:
         exhausted = len(kept) == len(form.actuators) or not max(np.abs(slope).max() for _, slope in values) > 0
         if exhausted or order > HIGHEST_ORDER or len(control.terms.tape.lines) > LONGEST_PROGRAM:
             if not basis and (names := _constraints_behind(source, control, i, states)):
-                raise determined(form, owner, names)
+                raise determined(named[0][owner], names)
             if not basis and len(kept) == len(form.actuators):
-                raise too_few(form, owner, [found.owners[j] for j in kept])
-            raise refusal(form, owner, sorted(combined[owner]), found.orders[i])
+                raise too_few(*named, owner, [found.owners[j] for j in kept])
+            raise refusal(*named, owner, sorted(combined[owner]), found.orders[i])
         if basis:
             done.add(i)
             grown = {"owners": (*found.owners, owner), "orders": (*found.orders, order)}
@@ -169,12 +171,13 @@ def _constraints_behind(source: Source, control: RecordedControl, i: int, states
         factors = np.linalg.lstsq(A.T, row, rcond=None)[0]
         if np.linalg.norm(factors @ A - row) > SHARE_TOLERANCE * np.linalg.norm(row):
             return []
+        # relative to the row, so that the units of a constraint do not matter
         sizes = np.abs(factors) * np.linalg.norm(A, axis=1)
         used |= {int(k) for k in np.flatnonzero(sizes > SHARE_TOLERANCE * np.linalg.norm(row))}
     return [source.constraints[k] for k in sorted(used)]
 
 
-def _effect(control: RecordedControl, state: _State) -> _Effect:
+def _effect(control: RecordedControl, state: _State) -> Effect:
     """Evaluate the effect of unit inputs at one state."""
     n, r, k = control.terms.programs.n, len(control.columns), len(control.owners)
     # inputs act on a requirement through its gradient, on a differentiated row through that of ψ by the velocities
@@ -187,10 +190,10 @@ def _effect(control: RecordedControl, state: _State) -> _Effect:
     through, D = slopes[k : 2 * k, n:], D.reshape(r, n).T
     for i, row in enumerate(A.reshape(-1, n)):
         through[i] = through[i] if i in control.psi else row
-    return _Effect(through @ D, np.abs(through) @ np.abs(D), alpha)
+    return Effect(through @ D, np.abs(through) @ np.abs(D), alpha)
 
 
-def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation | None, list[int]]:
+def deficient(effects: list[Effect], done: set[int]) -> tuple[Differentiation | None, list[int]]:
     """Return the first row on which inputs do not act independently of others, or None; and independent other rows.
 
     Rows on which inputs act most are taken first, so that the others are expressed by them.
@@ -211,7 +214,7 @@ def _deficient(effects: list[_Effect], done: set[int]) -> tuple[Differentiation 
     return Differentiation(i, basis, _columns(effects, [*basis, i]) if basis else ()), kept
 
 
-def _columns(effects: list[_Effect], rows: list[int]) -> tuple[tuple[int, ...], ...]:
+def _columns(effects: list[Effect], rows: list[int]) -> tuple[tuple[int, ...], ...]:
     """Return choices of one input less than rows, whose effects on these are independent; the largest ones first."""
     everything = [_scaled(effect, rows) for effect in effects]
     sizes = {
@@ -223,7 +226,7 @@ def _columns(effects: list[_Effect], rows: list[int]) -> tuple[tuple[int, ...], 
     return tuple(sorted(found, key=lambda chosen: -sizes[chosen])[:CHOICES])
 
 
-def _scaled(effect: _Effect, rows: list[int]) -> Floats:
+def _scaled(effect: Effect, rows: list[int]) -> Floats:
     """Return rows of G with each input in the unit of its largest effect, each row relative to its terms."""
     with np.errstate(all="ignore"):
         units = np.nan_to_num(1 / effect.sizes.max(axis=0), posinf=0.0)
@@ -231,19 +234,20 @@ def _scaled(effect: _Effect, rows: list[int]) -> Floats:
         return np.nan_to_num(effect.G[rows] * units / lengths[:, None])
 
 
-def _remainder(effect: _Effect, i: int, kept: list[int]) -> float:
+def _remainder(effect: Effect, i: int, kept: list[int]) -> float:
     """Return the part of a row of G that other rows do not span, relative to the terms of the row."""
     row, others = _scaled(effect, [i])[0], _scaled(effect, kept)
     return float(np.linalg.norm(row - np.linalg.lstsq(others.T, row, rcond=None)[0] @ others if kept else row))
 
 
-def _share(effect: _Effect, i: int, j: int, kept: list[int]) -> bool:
+def _share(effect: Effect, i: int, j: int, kept: list[int]) -> bool:
     row, others = _scaled(effect, [i])[0], _scaled(effect, kept)
     return bool(abs(np.linalg.lstsq(others.T, row, rcond=None)[0][kept.index(j)]) > SHARE_TOLERANCE)
 
 
 def _states(source: Source) -> list[_State]:
     """Return random states on the physical constraints; general ones if none are found there."""
+    # a fixed seed: the same model always gets the same structure
     draw = np.random.default_rng(20030101)
     n, count = len(source.form.applied_force), len(source.parameters)
     recorded = Programs.of_all_rows(source)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dalembert.errors import ModelError
@@ -10,44 +11,43 @@ from dalembert.lowering.control_structure import ControlStructure
 from dalembert.model.control_form import ControlForm
 
 
-def refusal(form: ControlForm, i: int, basis: list[int], order: int) -> ModelError:
+def refusal(names: Sequence[str], actuators: Sequence[str], i: int, basis: list[int], order: int) -> ModelError:
     """Return the error for a row on which inputs do not act independently of other rows."""
-    row = form.requirements[i]
-    others = quoted_names([form.requirements[j].name for j in basis])
-    by, do = quoted_names(form.actuators), "does" if len(form.actuators) == 1 else "do"
+    others = quoted_names([names[j] for j in basis])
+    by, do = quoted_names(actuators), "does" if len(actuators) == 1 else "do"
     if basis:
         return ModelError(
             [
-                f"servo `{row.name}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
+                f"servo `{names[i]}` must be met by inputs that act on it independently of {others}; {by} {do} not, up "
                 f"to its derivative of order {order}. Add an actuator, or leave out one of the requirements: they "
                 f"depend on each other, contradict each other, or settle at different rates."
             ]
         )
     return ModelError(
         [
-            f"servo `{row.name}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
+            f"servo `{names[i]}` must be influenced by its actuators; {by} {do} not act on its derivatives up to order "
             f"{order}. Choose another actuator, or another requirement: there is no relative degree up to that order."
         ]
     )
 
 
-def too_few(form: ControlForm, i: int, others: list[int]) -> ModelError:
+def too_few(names: Sequence[str], actuators: Sequence[str], i: int, others: list[int]) -> ModelError:
     """Return the error for a row that needs an input while other rows use all of them."""
-    by, are = quoted_names(form.actuators), "is" if len(form.actuators) == 1 else "are"
-    met = quoted_names(dict.fromkeys(form.requirements[j].name for j in others))
+    by, are = quoted_names(actuators), "is" if len(actuators) == 1 else "are"
+    met = quoted_names(dict.fromkeys(names[j] for j in others))
     return ModelError(
         [
-            f"servo `{form.requirements[i].name}` must have an input of its own, and {by} {are} in use for {met}. Add "
+            f"servo `{names[i]}` must have an input of its own, and {by} {are} in use for {met}. Add "
             f"an actuator, or leave out one of the requirements."
         ]
     )
 
 
-def determined(form: ControlForm, i: int, constraints: list[str]) -> ModelError:
+def determined(name: str, constraints: Sequence[str]) -> ModelError:
     """Return the error for a row that constraints determine."""
     return ModelError(
         [
-            f"servo `{form.requirements[i].name}` must require something that constraints leave free; "
+            f"servo `{name}` must require something that constraints leave free; "
             f"{quoted_names(constraints)} {'determines' if len(constraints) == 1 else 'determine'} it, so that no "
             f"input acts on it. Leave out the requirement or the constraint."
         ]

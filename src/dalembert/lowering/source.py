@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,7 @@ class Laws:
     actual           numbers of the laws that depend on the actual reaction
     normals, mu      for each of these the components of its normal force, and its coefficient of friction; a component
                      consists of the coefficients of the m multipliers and a constant
+    pressing         whether each of these is a closed contact, whose normal force is not negative
     multipliers      the symbols of all m multipliers
     reactions        the symbols of all m actual reactions
     implicit         numbers of the constraints on whose actual reactions the laws depend; then no law is in ``actual``,
@@ -50,6 +52,7 @@ class Laws:
     actual: tuple[int, ...]
     normals: tuple[tuple[tuple[Any, ...], ...], ...]
     mu: tuple[Any, ...]
+    pressing: tuple[bool, ...]
     multipliers: tuple[sp.Symbol, ...]
     reactions: tuple[sp.Symbol, ...]
     implicit: tuple[int, ...]
@@ -168,6 +171,11 @@ def _laws(system: System, form: StandardForm) -> Laws:
     components = tuple(_general(placed, system) if general else _components(placed, system) for placed in system.laws)
     normals = tuple(tuple(_affine(symbols.plain(e), lam) for e in system.laws[i].law.normal_components) for i in actual)
     mu = tuple(symbols.plain(system.laws[i].law.coefficient(system.coordinates)) for i in actual)
+    pressing = tuple(_presses(system, system.laws[i], parts) for i, parts in zip(actual, normals, strict=True))
+    # the length of a normal force that is a positive multiple of a multiplier
+    normals = tuple(
+        (tuple(map(sp.Abs, parts[0])),) if own else parts for parts, own in zip(normals, pressing, strict=True)
+    )
     found = graph.free_symbols(*(entry for law in components for entry in law))
     implicit = tuple(k for k, symbol in enumerate(reactions) if symbol in found)
     # redundant constraints may leave other multipliers undetermined, and no law is affected
@@ -184,6 +192,7 @@ def _laws(system: System, form: StandardForm) -> Laws:
         actual=actual,
         normals=normals,
         mu=mu,
+        pressing=pressing,
         multipliers=lam,
         reactions=reactions,
         implicit=implicit,
@@ -196,6 +205,15 @@ def _laws(system: System, form: StandardForm) -> Laws:
 def _affine(component: Any, multipliers: tuple[sp.Symbol, ...]) -> tuple[Any, ...]:
     """Return the coefficients of multipliers in an expression that is affine in them, and its constant."""
     return (*gradient(component, multipliers), graph.replace(component, dict.fromkeys(multipliers, sp.S.Zero)))
+
+
+def _presses(system: System, placed: PlacedLaw, parts: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether the normal force of a law is the force of its own constraint, which is a closed contact."""
+    names = system.constraint_names
+    if placed.constraint not in names or not system.constraints[names.index(placed.constraint)].pressing:
+        return False
+    own = names.index(placed.constraint)
+    return len(parts) == 1 and all(entry == 0 for k, entry in enumerate(parts[0]) if k != own)
 
 
 def _general(placed: PlacedLaw, system: System) -> tuple[Any, ...]:

@@ -47,7 +47,8 @@ def starting_system(system: System) -> System:
 def _as_equation(constraint: Constraint) -> Constraint:
     if constraint.is_permanent:
         return constraint
-    return replace(constraint, restitution=None, impact="newton", releases=False, active=True, one_sided=False)
+    stated = {"restitution": None, "impact": "newton", "releases": False, "active": True, "one_sided": False}
+    return replace(constraint, **stated, pressing=constraint.one_sided)
 
 
 def refuse_distant_laws(system: System, switched: Collection[str]) -> None:

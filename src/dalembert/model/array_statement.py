@@ -13,9 +13,10 @@ import sympy as sp
 from dalembert.common.names import LISTED_NAMES
 from dalembert.errors import ModelError
 from dalembert.model.constraint import Constraint
+from dalembert.model.control_form import servo_problems
 from dalembert.model.expressions import as_expression
 from dalembert.model.input_values import as_numbers
-from dalembert.model.large_statement import LargeStatement
+from dalembert.model.large_statement import SINGLE, LargeStatement
 from dalembert.model.laws import as_laws
 from dalembert.model.ordering import name_of, quoted
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Substitutions
@@ -48,7 +49,7 @@ def term_by_term(given: Any) -> Any:
 
 
 def large_statement(
-    coordinates: Any, mass_matrix: Any, applied_force: Any, constraints: Any, nonideal: Any = ()
+    coordinates: Any, mass_matrix: Any, applied_force: Any, constraints: Any, nonideal: Any = (), servos: Any = ()
 ) -> LargeStatement:
     """Return a system stated by arrays; raise an error that says what is wrong with it."""
     pieces = tuple(_sequence(coordinates))
@@ -59,7 +60,11 @@ def large_statement(
         tuple(force for part in _sequence(applied_force) for force in _forces(pieces, part)),
         tuple(_group(constraint) for constraint in _sequence(constraints)),
         nonideal=as_laws(nonideal, problems),
+        servos=tuple(_sequence(servos)),
     )
+    problems += servo_problems(found.servos, found.coordinate_names, found.constraint_names)
+    if problems:
+        raise ModelError(problems)
     _require_known(found, problems)
     return found
 
@@ -154,7 +159,7 @@ def _group(given: Any) -> ConstraintGroup:
                 f"{given!r:.80}. Write `da.Constraint.over(expression, {{...}}, name=...)`."
             ]
         )
-    return ConstraintGroup(given, Substitutions({}, {}, 1))
+    return ConstraintGroup(given, SINGLE)
 
 
 def _require_known(found: LargeStatement, problems: list[str]) -> None:

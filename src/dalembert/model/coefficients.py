@@ -122,6 +122,9 @@ DECLARED: tuple[tuple[str, str, Callable[[Any], Any]], ...] = (
 )
 """Assumptions of a symbol in SymPy, the strongest first, with their description and a test of a value."""
 
+SIGN_TESTS = {sign: test for _, sign, test in DECLARED}
+"""The tests of a value, by the signs of ``ParameterCondition``."""
+
 
 @lru_cache(maxsize=256)
 def _declared(system: System) -> tuple[tuple[int, str, Callable[[Any], Any]], ...]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -47,6 +47,7 @@ class Constraint:
     releases       whether an equation ceases to hold, for good, when its force changes its sign
     active         whether it holds from the start; otherwise an event switches it on
     one_sided      whether ``expression >= 0`` is meant; an inequality sets it
+    pressing       whether it is the equation of a closed contact, whose force is not negative; simulations set it
 
     Raises
     ------
@@ -69,6 +70,7 @@ class Constraint:
     releases: bool = False
     active: bool = True
     one_sided: bool = False
+    pressing: bool = field(default=False, repr=False)
 
     def __repr__(self) -> str:
         return representation(self)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -64,6 +65,11 @@ class ControlForm:
     robust: tuple[Any, Any] | None = None
     adaptive: tuple[Any, Any] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the requirements."""
+        return tuple(requirement.name for requirement in self.requirements)
+
     @cached_property
     def rows_of(self) -> dict[str, list[int]]:
         """The numbers of the rows of each servo, by its name."""
@@ -90,13 +96,13 @@ def control_form(system: Any) -> ControlForm | None:
         directions=(*on_coordinates, *directions),
         limits=(*[None] * len(on_coordinates), *limits),
         by_mass=by_mass,
-        cost=_cost(system.servos, () if by_mass else names, system.coordinate_names, symbols),
+        cost=cost_of(system.servos, () if by_mass else names, system.coordinate_names, symbols),
         requirements=tuple(row for k, servo in enumerate(system.servos) for row in _requirements(k, servo, system)),
         euclidean=any(servo.metric == "euclidean" for servo in system.servos),
     )
 
 
-def distinct_actuators(servos: tuple[Servo, ...]) -> list[Actuator]:
+def distinct_actuators(servos: Sequence[Servo]) -> list[Actuator]:
     """Return the actuators of all servos, each once."""
     return list({actuator.name: actuator for servo in servos for actuator in servo.by or ()}.values())
 
@@ -114,23 +120,27 @@ def servo_coefficients(servos: tuple[Servo, ...]) -> list[tuple[str, Coefficient
     return found
 
 
-def servo_problems(system: Any) -> list[str]:
-    """Return the problems of the servos of a ``System`` as sentences."""
-    wrong = [servo for servo in system.servos if not isinstance(servo, Servo)]
+def servo_problems(
+    servos: Sequence[Any], coordinate_names: Sequence[str], constraint_names: Sequence[str]
+) -> list[str]:
+    """Return the problems of the servos of a system with coordinates and constraints of some names, as sentences."""
+    if not servos:
+        return []
+    wrong = [servo for servo in servos if not isinstance(servo, Servo)]
     if wrong:
         return [f"`servos` must hold `da.Servo` objects; got {wrong[0]!r}."]
     problems: list[str] = []
     known: dict[str, Actuator] = {}
-    for actuator in (actuator for servo in system.servos for actuator in servo.by or ()):
+    for actuator in (actuator for servo in servos for actuator in servo.by or ()):
         if known.setdefault(actuator.name, actuator) != actuator:
             problems.append(f"actuator names must be unique; two different actuators are called `{actuator.name}`.")
     for actuator in known.values():
         try:
-            actuator.direction(system.coordinates)
+            actuator.components(coordinate_names)
         except ModelError as error:
             problems += error.problems
-    names = [servo.name for servo in system.servos]
-    taken = {*system.coordinate_names, *system.constraint_names}
+    names = [servo.name for servo in servos]
+    taken = {*coordinate_names, *constraint_names}
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         problems.append(f"servo names must be unique; given twice: {quoted(repeated)}.")
@@ -139,9 +149,9 @@ def servo_problems(system: Any) -> list[str]:
         problems.append(
             f"a servo or actuator must not have the name of a coordinate or constraint; got {quoted(clashes)}."
         )
-    n = len(system.coordinate_names)
-    problems += _sharing_problems(system.servos)
-    for servo in system.servos:
+    n = len(coordinate_names)
+    problems += _sharing_problems(servos)
+    for servo in servos:
         if servo.by is None and servo.cost is not None and servo.cost.rows != n:
             problems.append(
                 f"`cost` of servo `{servo.name}` must have shape ({n}, {n}), one row per coordinate; got "
@@ -150,7 +160,7 @@ def servo_problems(system: Any) -> list[str]:
     return problems
 
 
-def _sharing_problems(servos: tuple[Servo, ...]) -> list[str]:
+def _sharing_problems(servos: Sequence[Servo]) -> list[str]:
     """Return the problems of servos that share actuators: all inputs meet all requirements together."""
     every = [servo for servo in servos if servo.by is None]
     if every and len(every) < len(servos):
@@ -177,14 +187,14 @@ def _requirements(k: int, servo: Servo, system: Any) -> list[Requirement]:
     symbols = StateSymbols(system.coordinates)
     rows: list[Requirement] = []
     for i, constraint in enumerate(servo.requirement):
-        rate, settling = _settling(servo, i, symbols)
+        rate, settling = settling_of(servo, i, symbols)
         rows.append(
             Requirement(k, str(constraint.name), servo.level, constraint_row(constraint, symbols), settling, rate)
         )
     return rows
 
 
-def _settling(servo: Servo, i: int, symbols: StateSymbols) -> tuple[Any, tuple[tuple[int, tuple[Any, ...]], ...]]:
+def settling_of(servo: Servo, i: int, symbols: StateSymbols) -> tuple[Any, tuple[tuple[int, tuple[Any, ...]], ...]]:
     """Return the rate of row i and the settling terms of its equation: see ``Requirement``."""
     order = {"position": 2, "velocity": 1, "acceleration": 0}[servo.level]
     if servo.settle is None:
@@ -198,7 +208,7 @@ def _settling(servo: Servo, i: int, symbols: StateSymbols) -> tuple[Any, tuple[t
     return None, tuple((j, tuple(symbols.plain(matrix[i, j]) for matrix in matrices)) for j in others)
 
 
-def _cost(
+def cost_of(
     servos: tuple[Servo, ...], names: tuple[str, ...], coordinates: tuple[str, ...], symbols: StateSymbols
 ) -> tuple[tuple[Any, ...], ...]:
     """Return N of the named inputs: the costs of the servos, and the identity over actuators without one."""

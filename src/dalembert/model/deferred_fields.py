@@ -45,15 +45,17 @@ def is_too_large(statement: LargeStatement) -> bool:
 def keep_statement(system: System) -> None:
     """Keep the arrays that a system is stated by, and delete the fields, to be expanded when they are asked for."""
     given = {name: getattr(system, name) for name in EXPANDED}
-    others = (system.lagrangian, system.servos, system.feedback, system.conserved)
+    others = (system.lagrangian, system.feedback, system.conserved)
     if any(other is not None and other != () for other in others):
         raise ModelError(
             [
-                "a system stated by arrays must have constraints, laws and applied forces only; got a Lagrangian "
-                "or servos. State it without arrays, or leave them out."
+                "a system stated by arrays must have constraints, laws, applied forces and servos only; got a "
+                "Lagrangian. State it without arrays, or leave it out."
             ]
         )
-    object.__setattr__(system, "statement", large_statement(**given, nonideal=system.nonideal))
+    statement = large_statement(**given, nonideal=system.nonideal, servos=system.servos)
+    object.__setattr__(system, "statement", statement)
+    object.__setattr__(system, "servos", statement.servos)
     for name in EXPANDED:
         object.__delattr__(system, name)
 

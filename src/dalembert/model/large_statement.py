@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from dalembert.errors import InputError
 from dalembert.model import graph
+from dalembert.model.control_form import distinct_actuators
 from dalembert.model.coordinate_positions import ELEMENT, Positions
 from dalembert.model.differentiation import gradient
 from dalembert.model.input_values import as_numbers
 from dalembert.model.law_groups import PlacedLaws, laws_of_groups
 from dalembert.model.laws import Law
 from dalembert.model.ordering import by_name, name_of, name_problems
+from dalembert.model.servo import Actuator, Servo
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Substitutions
 from dalembert.model.symbols import free_parameters, functions_of_time, t
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries, RateInertia
@@ -33,6 +35,10 @@ MANY_CONTACTS = (
     "single coordinates."
 )
 """The message for functions that follow contacts one by one, or do not support them."""
+
+
+SINGLE = Substitutions({}, {}, 1)
+"""Substitutions of a term that was stated by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +54,7 @@ class LargeStatement:
     lagrangian     groups of terms of the Lagrangian, for the energy; None if it is unknown
     placed         all laws in groups; None if they follow from ``nonideal`` and the constraints
     rates          groups of rates with an inertia of their own, which M contains beside ``masses``
+    servos         ``da.Servo`` objects
     """
 
     pieces: tuple[Any, ...]
@@ -59,6 +66,7 @@ class LargeStatement:
     lagrangian: tuple[LagrangianTerm, ...] | None = None
     placed: PlacedLaws | None = None
     rates: tuple[RateInertia, ...] = ()
+    servos: tuple[Servo, ...] = ()
 
     @cached_property
     def positions(self) -> Positions:
@@ -118,7 +126,14 @@ class LargeStatement:
             *((_expressions(group), group.substitutions) for group in self.constraints),
             *(([*law.force.components.values(), *law.coefficients], law.force.substitutions) for law in groups),
             *(([term.expression], term.substitutions) for term in self.lagrangian or ()),
+            *((list(servo.expressions()), SINGLE) for servo in self.servos),
+            *(([*actuator.components(self.coordinate_names).values()], SINGLE) for actuator in self.actuators),
         ]
+
+    @property
+    def actuators(self) -> list[Actuator]:
+        """The actuators of all servos, each once."""
+        return distinct_actuators(self.servos)
 
     def values(self, given: Any) -> NDArray[np.float64]:
         """Return the values of all parameters one after the other, arrays in full, from a mapping by name or symbol."""

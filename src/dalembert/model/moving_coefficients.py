@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
@@ -50,15 +51,19 @@ class MovingCoefficients:
         named = dict(zip(self.system.parameter_names, p, strict=True))
         return expression_values(self.system, tuple(own.value for own in self.coefficients))(times, y, named)
 
+    def checked_places(self, times: Floats) -> tuple[Floats, NDArray[np.intp]]:
+        """Return the times at which coefficients are evaluated, and the numbers of the states to use there."""
+        place = np.arange(len(times))
+        if len(times) < 2 or self.of_state:
+            return times, place
+        parts = np.arange(COEFFICIENTS_PER_STEP) / COEFFICIENTS_PER_STEP
+        at = np.append((times[:-1, None] + parts * np.diff(times)[:, None]).ravel(), times[-1])
+        return at, np.append(np.repeat(place[:-1], COEFFICIENTS_PER_STEP), place[-1])
+
     def first_negative(self, times: Floats, y: Floats, p: Any) -> NegativeCoefficient | None:
         """Return the first of the states (T, 2n) of a motion after which, or at which, a coefficient is negative."""
-        at, states, place = times, y, np.arange(len(times))
-        if len(times) > 1 and not self.of_state:
-            parts = np.arange(COEFFICIENTS_PER_STEP) / COEFFICIENTS_PER_STEP
-            at = np.append((times[:-1, None] + parts * np.diff(times)[:, None]).ravel(), times[-1])
-            place = np.append(np.repeat(place[:-1], COEFFICIENTS_PER_STEP), place[-1])
-            states = y[place]
-        values = self.values(at, states, p)
+        at, place = self.checked_places(times)
+        values = self.values(at, y[place], p)
         off = values < -ROUNDED_SIGN * np.maximum.accumulate(np.abs(values), axis=0)
         if not off.any():
             return None

@@ -68,18 +68,22 @@ class Actuator:
 
     def direction(self, coordinates: Sequence[Any]) -> tuple[Any, ...]:
         """Return the n components of B, in the order of the coordinates."""
+        names = [name_of(q) for q in coordinates]
+        found = self.components(names)
+        return tuple(found.get(name, sp.S.Zero) for name in names)
+
+    def components(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the components of B by the names of coordinates, of which all are given; others are zero."""
         where, along = f"`along` of actuator `{self.name}`", self.along
         if not isinstance(along, tuple):
             along = ((along, 1),)
         elif not all(isinstance(entry, tuple) and len(entry) == 2 for entry in along):
-            if len(along) != len(coordinates):
-                raise ModelError(
-                    [f"{where} must have one component per coordinate ({len(coordinates)}); got {len(along)}."]
-                )
-            return tuple(as_expression(entry, where) for entry in along)
-        names = [name_of(q) for q in coordinates]
-        factors = {name_of(key): factor for key, factor in along}
-        unknown = [name for name in factors if name not in names]
+            if len(along) != len(names):
+                raise ModelError([f"{where} must have one component per coordinate ({len(names)}); got {len(along)}."])
+            given = zip(names, (as_expression(entry, where) for entry in along), strict=True)
+            return {name: entry for name, entry in given if entry != 0}
+        factors, known = {name_of(key): factor for key, factor in along}, frozenset(names)
+        unknown = [name for name in factors if name not in known]
         if unknown:
             raise ModelError(
                 [
@@ -88,7 +92,7 @@ class Actuator:
                     f"`da.Mechanism`."
                 ]
             )
-        return tuple(as_expression(factors.get(name, 0), where) for name in names)
+        return {name: as_expression(factor, where) for name, factor in factors.items()}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,23 +120,27 @@ def _mass_entries(matrix: Any, coordinates: Sequence[Any]) -> tuple[MassEntries,
     return tuple(found)
 
 
+def groups_along(components: Sequence[tuple[int, Any, Any]]) -> list[LawGroup]:
+    """Return components of vectors, such as C of laws, in groups: number of the vector, coordinate and expression."""
+    target, places = TARGET_PLACEHOLDERS[0], [q for _, q, _ in components]
+    numbers = np.array([number for number, _, _ in components], np.int64)
+    return [
+        LawGroup(AppliedForce({target: form}, group.substitutions((target, places))), numbers[group.members])
+        for form, group in _grouped(component for *_, component in components).items()
+    ]
+
+
 def _laws(system: Any) -> PlacedLaws:
     """Return the nonideal laws of a system, and the coefficients of its forces, in groups."""
-    q, target = system.coordinates, TARGET_PLACEHOLDERS[0]
+    q = system.coordinates
     components = [
-        (number, i, component)
+        (number, q[i], component)
         for number, placed in enumerate(system.laws)
         for i, component in enumerate(general_components(placed, q))
         if component != 0
     ]
-    numbers, places = (np.array([own[k] for own in components], np.int64) for k in (0, 1))
-    along = [q[i] for i in places]
-    groups = [
-        LawGroup(AppliedForce({target: form}, group.substitutions((target, along))), numbers[group.members])
-        for form, group in _grouped(component for *_, component in components).items()
-    ]
     of_laws = [(placed.described, c) for placed in system.laws for c in placed.law.coefficients]
-    groups += checked_coefficients([*of_laws, *system.coefficients])
+    groups = [*groups_along(components), *checked_coefficients([*of_laws, *system.coefficients])]
     return PlacedLaws(tuple(groups), tuple((placed.constraint, placed.kind) for placed in system.laws))
 
 
@@ -174,6 +179,12 @@ def with_constraints(statement: LargeStatement, constraints: Sequence[Constraint
     )
 
 
+@lru_cache(maxsize=8)
+def with_requirements(statement: LargeStatement) -> LargeStatement:
+    """Return a statement whose requirements of servos are constraints as well; it is kept for further calls."""
+    return with_constraints(statement, [row for servo in statement.servos for row in servo.requirement])
+
+
 def similar_groups(rows: Sequence[Sequence[Any]]) -> list[tuple[tuple[Any, ...], Substitutions]]:
     """Return rows of expressions in groups of the same form: the expressions in placeholders, and their copies."""
     groups = _grouped(sp.Tuple(*row) for row in rows).items()
@@ -188,8 +199,8 @@ def lagrangian_terms(expressions: Iterable[Any]) -> tuple[LagrangianTerm, ...]:
 
 def reason_against_groups(system: Any) -> str:
     """Return why a system cannot be computed by groups of terms, as a clause; empty if it can."""
-    if system.servos or system.feedback is not None or system.conserved is not None:
-        return "it has servos, a controller or conserved integrals"
+    if system.feedback is not None or system.conserved is not None:
+        return "it has a controller or conserved integrals"
     if system.signals:
         return "it has signals, whose ranges are checked term by term"
     if system.python_functions:
@@ -217,12 +228,14 @@ def grouped_terms(system: Any) -> LargeStatement:
         np.array([i for _, members in groups for i in members], np.int64),
         lagrangian=None if system.lagrangian is None else lagrangian_terms([system.lagrangian]),
         placed=_laws(system),
+        servos=system.servos,
     )
 
 
 def similar_terms(system: Any) -> LargeStatement | None:
     """Return a ``System`` in groups of similar terms, or None if it has few of them, or parts that have no groups."""
-    if reason_against_groups(system):
+    # straight-line code has inputs that act on high derivatives of a requirement only, which groups have not
+    if reason_against_groups(system) or system.servos:
         return None
     found = grouped_terms(system)
     groups = len(found.groups())

@@ -173,7 +173,8 @@ class System:
     def from_statement(cls, statement: LargeStatement) -> System:
         """Return the system of a large statement, which is not expanded."""
         system = object.__new__(cls)
-        set_known_fields(system, statement=statement, lagrangian=None, coefficients=(), force_parts=())
+        known: dict[str, Any] = {"lagrangian": None, "coefficients": (), "force_parts": (), "servos": statement.servos}
+        set_known_fields(system, statement=statement, **known)
         return system
 
     @classmethod
@@ -206,7 +207,7 @@ class System:
         if self.statement is not None:
             stated = self.statement
             groups = (*stated.constraints, *constraints)
-            return System(stated.pieces, stated.masses, stated.forces, groups, stated.nonideal)
+            return System(stated.pieces, stated.masses, stated.forces, groups, stated.nonideal, servos=stated.servos)
         return replace(self, constraints=(*self.constraints, *constraints))
 
     def save(

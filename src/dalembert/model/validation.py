@@ -188,7 +188,7 @@ def _reaction_problems(placed: Any, components: Sequence[Any], where: str) -> li
 def _servo_problems(system: Any) -> list[str]:
     if not all(isinstance(constraint, Constraint) for constraint in system.constraints):
         return []  # reported already
-    problems = servo_problems(system)
+    problems = servo_problems(system.servos, system.coordinate_names, system.constraint_names)
     if problems:
         return problems
     for servo in system.servos:

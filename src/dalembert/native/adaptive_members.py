@@ -23,6 +23,7 @@ class AdaptiveMemberSteps:
     def __init__(self, member: MemberWriter, first_step: ir.Function):
         self.member, self.w, self.step, size = member, member.w, member.step, member.parts.size
         w, m = member.w, member
+        # an output lies between the last two states, so that the earlier one is needed as well
         self.before, self.origin = w.array(size), w.array(size)
         self.settings = self._own_settings()
         self.end = spread(w.b, m.members.scalar(m.times, w.b.sub(m.outputs, whole(1))))
@@ -64,6 +65,7 @@ class AdaptiveMemberSteps:
         """Take one Runge–Kutta step in each member: the next step of its motion, or its next output."""
         w, m, b = self.w, self.member, self.w.b
         clock, wanted = m.members.read(self.clock), m.members.read(self.wanted)
+        # outputs of one member are computed while others step: both are one Runge–Kutta step, so no lane waits
         passed = b.fcmp_ordered("<", wanted, clock)
         outputs, moving = b.and_(passed, m.members.under_way), b.not_(passed)
         start = b.select(outputs, m.members.read(self.then), clock)
@@ -79,7 +81,9 @@ class AdaptiveMemberSteps:
         m.members.end(b.not_(first_valid), HAND_OVER)
         if m.parts.agree is not None:
             m.end_unless(m.agreement(self.origin, start))
+        # a shorter step may avoid a state at which the equations are not well conditioned
         error = b.select(valid, self.step.error(begin, self.settings), w.number(float("nan")))
+        # exactly the end: the sum may miss it by rounding, and one more step would follow
         ahead = b.select(is_last, self.end, b.fadd(clock, size))
         reached = b.select(outputs, wanted, ahead)
         self.step.project(reached, m.p)

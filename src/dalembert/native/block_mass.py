@@ -57,6 +57,7 @@ class BlockMass:
         # stable, so that coordinates keep their order within a block
         self.members = np.argsort(self.owner, kind="stable").astype(np.int32)
         self.firsts = np.cumsum(self.sizes) - self.sizes
+        # whole squares, of which half is not used: places then need no index of a triangle
         self.offsets = np.cumsum(self.sizes**2) - self.sizes**2
         self.local = np.empty(n, np.int64)
         self.local[self.members] = np.arange(n) - np.repeat(self.firsts, self.sizes)
@@ -158,6 +159,7 @@ def half_rows(mass: BlockMass, rows: Any, columns: Any, places: Any, start: int)
     """Return the pattern of B from that of A; B's own entries follow the terms from ``start`` on."""
     alone = mass.alone[columns]
     inside = np.flatnonzero(~alone)
+    # one part for each pair of a row and a block: L⁻¹ fills the part, but nothing beyond the block
     key = rows[inside] * len(mass.sizes) + mass.owner[columns[inside]]
     by_part = np.argsort(key, kind="stable")
     parts, firsts = np.unique(key[by_part], return_index=True)
@@ -182,6 +184,7 @@ def half_rows(mass: BlockMass, rows: Any, columns: Any, places: Any, start: int)
             (places[alone], start + np.arange(size)),
         )
     ]
+    # row by row, the order in which the products of A W Aᵀ are listed
     order = np.lexsort((found[1], found[0]))
     rows, columns, places = (x[order] for x in found)
     return HalfRows(rows, columns, places, start, size, lists)
@@ -250,6 +253,7 @@ def _write_solve(module: ir.Module) -> None:
     """Write solve(count, sizes, offsets, firsts, members, factors, x): x ← M⁻¹x in the coordinates of the blocks."""
     w = Writer(module, "solve", (LONG, *[INDICES] * 4, *[POINTER] * 2))
     count, sizes, offsets, firsts, members, factors, x = w.function.args
+    # on the stack, whose size is fixed when the loops are compiled
     z = w.array(LARGEST_MASS_BLOCK)
     for block in w.each(count):
         size, first = index_at(w, sizes, block), index_at(w, firsts, block)

@@ -69,6 +69,7 @@ class Collocation:
     @cached_property
     def eigenvalues(self) -> tuple[float, complex]:
         """The real eigenvalue of A⁻¹, and the complex one with positive imaginary part."""
+        # computed, not tabulated: the published digits of a method need to be right in one place only
         found: Any = np.linalg.eigvals(np.linalg.inv(np.array(self.matrix)))
         return float(found[np.abs(found.imag).argmin()].real), complex(found[found.imag.argmax()])
 

@@ -215,6 +215,7 @@ class _StepWriter:
         self._solve(0, 0)
         for i in w.each(size):
             store(b, load(b, memory.right, i), last, i)
+        # twice: directions that are not stiff, in which hJ/γ is small, then contribute its square only
         for _ in range(2):
             self._keep_stiff_part()
         weight = self._stiff_weight()

@@ -154,6 +154,7 @@ class NativeEngine:
             *(state, now, end, now + 8, address_of(p), address_of(settings), room),
             *(times, states, now + 16, work),
         )
+        # one number: a second result would need another address
         taken, ending = divmod(code, 3)
         t_all = memory[first : first + 1 + taken]
         y_all = memory[second : second + (1 + taken) * size].reshape(1 + taken, size)

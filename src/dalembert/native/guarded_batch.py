@@ -79,6 +79,7 @@ def _write_phases(module: LaneModule, guarded: ir.Function, size: int, parameter
     for i in w.each(w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)):
         begin = w.b.mul(i, width)
         left = w.b.sub(count, begin)
+        # the last group may be smaller than the vectors of the processor
         present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
 
         def at(array: ir.Value, length: ir.Value, kind: ir.Type = DOUBLE, begin: ir.Value = begin) -> ir.Value:

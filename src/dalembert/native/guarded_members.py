@@ -89,6 +89,7 @@ class _GuardedWriter:
         for j in w.each(programs.parameters):
             store(w.b, m.gathered(p, j, w.b.mul(own, whole(programs.parameters))), self.p, j)
         self._store_settings(settings, tolerances)
+        # members come from phases that ended at different times
         self.begin = m.gathered(self.t, whole(0), whole(1))
         self.last = w.b.sub(self.outputs, whole(1))
         self.end = spread(w.b, m.scalar(self.times, self.last))
@@ -146,6 +147,7 @@ class _GuardedWriter:
         length, is_last, short = self.length.next(then, self.end)
         m.end(b.and_(stepping, short), HAND_OVER)
         m.end(b.and_(stepping, b.fcmp_ordered(">=", m.read(self.taken), self.room)), MORE)
+        # exactly the end: the sum may miss it by rounding, and one more step would follow
         reached = b.select(is_last, self.end, b.fadd(then, length))
         inside = b.select(output, m.read(self.wanted), m.read(self.trial))
         reached = b.select(stepping, reached, inside)
@@ -154,6 +156,7 @@ class _GuardedWriter:
         m.end(b.not_(first_valid), HAND_OVER)
         if self.parts.agree is not None:
             m.end(b.not_(self._agrees(self.before, then)), HAND_OVER)
+        # a shorter step may avoid a state at which the equations are not well conditioned
         error = b.select(valid, self.step.error(start, self.settings), w.number(float("nan")))
         self.step.project(reached, self.p)
         near = self.step.moved_little(self.settings)
@@ -182,6 +185,7 @@ class _GuardedWriter:
     def _evaluate_guards(self, needed: Any, time: Any) -> None:
         """Store the guards at the new state; hand over members for which they are undefined."""
         w, m, b = self.w, self.members, self.w.b
+        # the guards cost about as much as a stage, and outputs do without them
         with b.if_then(w.any(needed)):
             b.call(self.guards, [self.step.memory.arrived, time, self.p, self.checks.now])
             m.end(b.and_(needed, self.checks.undefined()), HAND_OVER)
@@ -220,6 +224,7 @@ class _GuardedWriter:
         """Begin to locate the end of a phase between the last two checks."""
         w, m = self.w, self.members
         low = self._place_of(self.checks.last())
+        # from here on the end of the step is where the guard was found to have ended the phase
         m.copy(state, self.after, self.parts.size, ended)
         m.assign(self.ahead, time, ended)
         m.assign(self.task, w.number(LOCATE), ended)

@@ -77,6 +77,7 @@ def _component(module: ir.Module | None) -> Any:
 
 def number(a: Any, module: ir.Module | None = None) -> ir.Constant:
     """Return a constant number, or truth value; with a module, the same in all of its lanes."""
+    # no integers: a whole number in the user's expression is as much a real number as any other
     kind, value = (BOOL, int(a)) if isinstance(a, bool) else (_component(module), float(a))
     constant = ir.Constant(kind, value)
     return constant if module is None else same(module, constant)
@@ -93,6 +94,7 @@ def call(builder: Any, name: str, arguments: Sequence[Any]) -> Any:
     module, kind = builder.module, real_type(builder.module)
     kind_name = "f32" if is_single(module) else "f64"
     name = f"{name}.{kind_name}" if width_of(module) == 1 else f"{name}.v{width_of(module)}{kind_name}"
+    # a module may declare a function only once
     if name not in module.globals:
         ir.Function(module, ir.FunctionType(kind, [kind] * len(arguments)), name)
     return builder.call(module.globals[name], arguments)
@@ -136,5 +138,6 @@ def any_lane(builder: Any, condition: Any) -> Any:
     width = width_of(builder.module)
     if width == 1:
         return condition
+    # the lanes as the bits of one integer: one comparison in the place of a chain of them
     bits = ir.IntType(width)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, bits), ir.Constant(bits, 0))

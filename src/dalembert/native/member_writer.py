@@ -125,6 +125,7 @@ class MemberWriter:
         first, last = w.array(2 * total), w.array(2 * total)
         w.b.call(self.sliding, [before, then, self.p, first])
         w.b.call(self.sliding, [after, now, self.p, last])
+        # the inner control points of a cubic are a third of the step away, along the slopes at its ends
         third = w.b.fdiv(w.b.fsub(now, then), w.number(3.0))
         place, turned = 0, w.number(False)
         for count in self.contacts:

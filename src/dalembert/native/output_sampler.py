@@ -26,6 +26,7 @@ def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, outputs:
         row = w.b.mul(i, whole(parts.size))
         state, time = element(w.b, states, row), load(w.b, times, i)
         own = element(w.b, values, w.b.mul(i, whole(length)))
+        # several outputs within one step share its first stage
         begun = _continues(w, parts, i, t0, y0, times)
         start = element(w.b, y0, row), load(w.b, t0, i)
         valid = w.b.call(reached, [*start, time, p, settings, state, work, begun])
@@ -60,5 +61,6 @@ def _are_finite(w: Writer, values: Any, count: int) -> Any:
     """Return whether all of some numbers are finite."""
     zero = w.variable(DOUBLE, number(0.0))
     for i in w.each(count):
+        # 0·x is NaN unless x is finite: a sum without a branch
         w.b.store(w.b.fadd(w.get(zero), w.b.fmul(load(w.b, values, i), number(0.0))), zero)
     return w.b.fcmp_ordered("==", w.get(zero), number(0.0))

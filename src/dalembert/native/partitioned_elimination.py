@@ -35,6 +35,7 @@ class PartitionedElimination:
 
     def _factor(self, classes: Sequence[int]) -> Elimination:
         record, own = self.polynomials.record, self.independent
+        # sorted: an entry and its transpose are then one line of the tape
         masses = [[self._mass(*sorted((u, v))) for v in own] for u in own]
         rows = [[record(row.entries.get(u, {})) for u in own] for row in self.partition.others]
         return eliminate(masses, rows, sparse_order(_pattern(masses), _pattern(rows), classes, self._constant(masses)))
@@ -61,6 +62,7 @@ class PartitionedElimination:
         right = part.reduce([*e, *[0] * (m - len(e))])
         others = sum(row.k < (m if rows is None else rows) for row in part.others)
         found = self.inner.solve(self._forces(f, right), [right[row.k] for row in part.others], others)
+        # with the dependent ones zero, completing them gives T ÿ + s
         a: list[Any] = [0] * len(self.M)
         for u, value in zip(self.independent, found.acceleration, strict=True):
             a[u] = value
@@ -103,8 +105,9 @@ class PartitionedElimination:
         for j, u in enumerate(self.inner.order):
             if u >= own:
                 limits[j] = full.smallest[n + u - own]
-        masses = [*zip(full.pivots[:n], full.smallest[:n], strict=True)]
-        return uncertain([*masses, *zip(self.inner.signed_pivots(), limits, strict=True)])
+        masses = zip(full.pivots[:n], full.smallest[:n], strict=True)
+        inner = zip(self.inner.signed_pivots(), limits, strict=True)
+        return uncertain([*self.partition.margins(self.M), *masses, *inner])
 
 
 def _pattern(matrix: sl.Matrix) -> list[set[int]]:

@@ -91,6 +91,7 @@ def program_text(
     ``names`` are those of the inputs, by array and index. A value that is used once is written where it is used, unless
     that expression would be long.
     """
+    # a tape also holds what other programs, and abandoned attempts of simplification, recorded
     lines = needed(program)
     counts = uses(program, lines)
     written: dict[int, Text] = {}

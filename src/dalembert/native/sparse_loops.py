@@ -63,6 +63,7 @@ class _Pattern:
 
     def _write_row(self, k: Any) -> None:
         w = self.w
+        # the row itself ends every path along the tree
         set_index(w, self.mark, k, k)
         found = w.variable(LONG, index_at(w, self.counts, k) if self.fills else whole(0))
         if not self.fills:
@@ -133,6 +134,8 @@ def _write_factor(module: ir.Module) -> None:
         for r in span(w, row_starts, k):
             j, end = index_at(w, columns, r), index_at(w, places, r)
             above = load(w.b, y, j)
+            # the column for work must be zero again for the next row, and clearing it here costs one store per entry of
+            # L
             store(w.b, number(0.0), y, j)
             for e in between(w, index_at(w, L_starts, j), end):
                 subtract(w, y, index_at(w, L_rows, e), load(w.b, L, e), above)
@@ -140,6 +143,7 @@ def _write_factor(module: ir.Module) -> None:
             w.b.store(w.b.fsub(w.get(pivot), w.b.fmul(entry, above, flags=("contract",)), flags=("contract",)), pivot)
             store(w.b, entry, L, end)
         left = w.get(pivot)
+        # relative to its own diagonal entry: independence must not depend on the units of a constraint
         kept = w.b.and_(
             w.b.fcmp_ordered(">", left, w.b.fmul(least, diagonal)),
             w.b.icmp_signed("!=", index_at(w, used, k), whole(0)),

@@ -18,6 +18,8 @@ from dalembert.common.array_types import Floats
 from dalembert.native.block_mass import BlockMass, half_rows
 from dalembert.native.mass_with_rates import BorderedElimination, MassWithRates, rate_rows
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
+from dalembert.native.row_layout import last_outputs, row_layout
+from dalembert.native.servo_terms import ServoTerms
 from dalembert.native.sparse_elimination import SparseElimination
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
@@ -54,6 +56,7 @@ class SparseSystem:
     energies       the same for the whole energy; None if it is unknown
     rates          one term for each group of rates with an inertia of their own, whose outputs are the k slopes by the
                    velocities, and the inertia
+    servos         the terms of servo constraints; None without them
     """
 
     def __init__(
@@ -68,13 +71,14 @@ class SparseSystem:
         kinetic: Sequence[CopiedTerm] = (),
         energies: Sequence[CopiedTerm] | None = None,
         rates: Sequence[CopiedTerm] = (),
+        servos: ServoTerms | None = None,
     ):
         self.n, self.m = mass.n, sum(term.copies for term in constraints)
         self._loops = TermLoops([*constraints, *rates, *masses, *forces])
         self._kinds = len(constraints), len(rates), len(masses), len(forces)
         sizes = [term.copies * term.outputs for term in (*constraints, *rates)]
         self._offsets = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
-        rows, columns, self._places = _layout(constraints, numbers, self._offsets)
+        rows, columns, self._places = row_layout(constraints, numbers, self._offsets)
         own = rate_rows(rates, self._offsets[len(constraints) : -1])
         beside = own.after(self.m)
         all_rows, all_columns, all_places = (
@@ -86,12 +90,11 @@ class SparseSystem:
         self.terms[-1] = 1.0  # the entry of each rate in the column of its own inertia
         self.mass = MassWithRates(mass, own, self.half, self.m) if rates else mass
         self._blocks = mass
-        self._last = np.zeros((3, self.m), np.int64)
-        for term, own, offset in zip(constraints, numbers, self._offsets, strict=False):
-            self._last[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
+        self._last = last_outputs(constraints, numbers, self._offsets, self.m)
         shape = (self.m, self.n)
         self.A, self.A_transposed = fixed_pattern(shape, rows, columns)
         self.laws = NonidealTerms((law_count, self.n), laws) if laws else None
+        self.servos = servos
         self.knows_energy = energies is not None
         self._energy_terms = kinetic, energies or ()
         self.constraint_numbers = tuple(numbers)
@@ -147,6 +150,12 @@ class SparseSystem:
             np.concatenate([multipliers, ideal_force, reactions], out=numbers[: 2 * self.m + self.n])
         return self.laws.evaluate(q, qd, t, numbers)
 
+    def evaluate_servos(self) -> ServoTerms | None:
+        """Return the terms of servo constraints at the state of the last evaluation; None without them."""
+        if self.servos is not None:
+            self.servos.evaluate(*self._inputs)
+        return self.servos
+
     @property
     def rhs(self) -> Floats:
         """b (m,)."""
@@ -189,6 +198,23 @@ class SparseSystem:
         lam = self.elimination.solve(residual)
         return lam, self.mass.solve(self.A_transposed @ lam)
 
+    @cached_property
+    def _row_gram_elimination(self) -> SparseElimination:
+        """The elimination of A Aᵀ."""
+        rows = np.repeat(np.arange(self.m), np.diff(self.A.indptr))
+        return SparseElimination((self.m, self.n), rows, self.A.indices.astype(np.int64), self._places)
+
+    def allowed(self, vector: Floats) -> Floats:
+        """Return the Euclidean projection of a vector (n,) onto the accelerations with A q̈ = 0."""
+        if self.elimination is None:
+            return vector
+        gram = self._row_gram_elimination
+        gram.used = ~self.elimination.left_out
+        gram.factor(self.terms, np.ones(self.n))
+        for _ in range(2):  # refined once
+            vector = vector - self.A_transposed @ gram.solve(self.A @ vector)
+        return vector
+
     @property
     def row_lengths(self) -> Floats:
         """The lengths (m,) of the rows of A in the metric of W without inertia of rates; one for a row of zeros."""
@@ -208,6 +234,7 @@ class LargeDynamics:
     laws                        constraint and kind of each nonideal law; the former may be empty
     time_functions              the explicit functions of time in the terms, (k, f) at k times; None if all are steady
     signals                     the signals of time in the terms
+    requirements                names of the requirements of servo constraints
     """
 
     code: SparseSystem
@@ -218,25 +245,10 @@ class LargeDynamics:
     laws: Sequence[tuple[str, str]] = ()
     time_functions: Callable[[Floats, Floats], Floats] | None = None
     signals: tuple[PiecewisePolynomial, ...] = ()
+    requirements: tuple[str, ...] = ()
 
     def numbers(self, parameters: Floats) -> Floats:
         """Return the numbers that the programs take, with room for the forces on which laws depend."""
         code = self.code
         forces = 2 * code.m + code.n if code.laws is not None and code.laws.needs_forces else 0
         return np.concatenate([np.zeros(forces), parameters, self.constants])
-
-
-def _layout(constraints: Sequence[CopiedTerm], numbers: Sequence[Any], offsets: Sequence[int]) -> tuple[Any, Any, Any]:
-    """Return row, column and place among the terms of each entry of A, row by row."""
-    rows: list[Any] = [np.zeros(0, np.int64)]
-    columns: list[Any] = [np.zeros(0, np.int64)]
-    places: list[Any] = [np.zeros(0, np.int64)]
-    for term, own, offset in zip(constraints, numbers, offsets, strict=False):
-        copies, k = term.coordinates.shape
-        rows.append(np.repeat(own, k))
-        columns.append(term.coordinates.ravel().astype(np.int64))
-        places.append((offset + np.arange(copies)[:, None] * term.outputs + np.arange(k)).ravel())
-    found = [np.concatenate(x) for x in (rows, columns, places)]
-    # the order that compressed rows of SciPy need
-    by_row = np.lexsort((found[1], found[0]))
-    return found[0][by_row], found[1][by_row], found[2][by_row]

@@ -30,6 +30,7 @@ class StepFunctions(NamedTuple):
     def begin(self, w: Writer, parts: Parts, y: Any, t: Any, p: Any, k: Any) -> None:
         """Store in k what steps of any length from a state have in common."""
         evaluate(w, parts, y, t, p, k)
+        # a rejected step is tried again from the same state, with the same Jacobian
         if self.linearise is not None:
             w.b.call(self.linearise, [y, t, p, k])
 
@@ -50,6 +51,7 @@ def _write_explicit_step(module: ir.Module, parts: Parts) -> ir.Function:
 
     def combine(factors: Factors, to: Any) -> None:
         for i in w.each(parts.size):
+            # h multiplies the sum, not each weight: fewer roundings, and weights stay constants of the code
             moved = w.b.fmul(h, blend(w, parts, k, i, factors), flags=("contract",))
             store(w.b, w.b.fadd(load(w.b, y, i), moved, flags=("contract",)), to, i)
 

@@ -7,11 +7,13 @@ one. A tape recognises operations that are the same; a polynomial recognises suc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from dalembert.native.tape import Tape, Value
+from dalembert.numerics.tolerances import ROUNDING
 
 LONGEST_SUM = 48
 """Sums of more terms are not expanded: it would take more operations to evaluate them as polynomials."""
@@ -26,8 +28,8 @@ def add(p: Polynomial, q: Polynomial, factor: float = 1) -> Polynomial:
     """Return p + factor q."""
     total = dict(p)
     for product, coefficient in q.items():
-        total[product] = total.get(product, 0) + factor * coefficient
-    return _without_zeros(total)
+        _add_term(total, product, factor * coefficient)
+    return total
 
 
 def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
@@ -35,13 +37,17 @@ def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
     total: Polynomial = {}
     for a, x in p.items():
         for b, y in q.items():
-            product = tuple(sorted((*a, *b)))
-            total[product] = total.get(product, 0) + x * y
-    return _without_zeros(total)
+            _add_term(total, tuple(sorted((*a, *b))), x * y)
+    return total
 
 
-def _without_zeros(p: Polynomial) -> Polynomial:
-    return {product: coefficient for product, coefficient in p.items() if coefficient != 0}
+def _add_term(total: Polynomial, product: tuple[int, ...], coefficient: float) -> None:
+    """Add a term in place; terms cancel if rounding alone is left of them, which would else count as an entry."""
+    before = total.pop(product, 0)
+    after = before + coefficient
+    # what is not finite stays
+    if not abs(after) <= ROUNDING * max(abs(before), abs(coefficient)) < math.inf:
+        total[product] = after
 
 
 class TapePolynomials:
@@ -99,6 +105,17 @@ class TapePolynomials:
         """Return whether a polynomial is known to be bounded: it contains sines, cosines and parameters alone."""
         lines = {line for product in p for line in product}
         return all(self.tape.lines[line].name in ("sin", "cos") or self._is_constant(line) for line in lines)
+
+    def bound(self, p: Polynomial) -> Any:
+        """Record a bound of the size of a bounded polynomial, from its constants."""
+        total: Any = 0
+        for product, coefficient in p.items():
+            size: Any = abs(coefficient)
+            for line in product:
+                if self._is_constant(line):
+                    size = size * self.tape.record("fabs", self.tape.value(line))
+            total = total + size
+        return total
 
     def _is_constant(self, line: int) -> bool:
         return self.tape.is_constant(self.tape.value(line))

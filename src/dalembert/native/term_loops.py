@@ -105,6 +105,7 @@ def _keep(w: Writer, i: Any, results: Any, targets: Any, count: int, out: Any) -
         if targets is None:
             store(w.b, value, out, place)
         else:
+            # copies may share a coordinate, so that their sums must be taken one after the other
             target = element(w.b, out, index_at(w, targets, place))
             w.b.store(w.b.fadd(w.b.load(target, typ=DOUBLE), value), target)
 

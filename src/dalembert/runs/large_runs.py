@@ -19,15 +19,23 @@ from dalembert.equation.factored import checked_formulation
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
-from dalembert.integration.sparse_motion import refuse_contradiction, require_valid_terms, solution, sparse_answer
+from dalembert.integration.sparse_motion import (
+    refuse_contradiction,
+    refuse_unmet_servos,
+    require_valid_terms,
+    solution,
+    sparse_answer,
+)
 from dalembert.integration.sparse_run import SparseRun, sparse_run, usual_tolerances
 from dalembert.integration.sparse_start import nearest_sparse_state
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.expressions_along import values_of_part
+from dalembert.lowering.large_structure import find_structure
 from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values, time_values
 from dalembert.model.large_statement import LargeStatement
+from dalembert.model.similar_terms import with_requirements
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.runs.simulated_run import times_within
 
@@ -73,9 +81,13 @@ def large_motion(
     """Return ``da.motion`` of a system stated by arrays."""
     _require_default(formulation)
     dynamics, q, qd, numbers = _prepared(statement, q, qd, parameters, ("q", "qd"))
-    answer = sparse_answer(dynamics, q, qd, float(scalar_value(t, "t")), numbers)
+    time = float(scalar_value(t, "t"))
+    find_structure(dynamics, q, qd, time, numbers)
+    answer = sparse_answer(dynamics, q, qd, time, numbers)
     if throw:
-        refuse_contradiction(dynamics, solution(dynamics))
+        found = solution(dynamics)
+        refuse_unmet_servos(dynamics, found, time)
+        refuse_contradiction(dynamics, found)
     return answer
 
 
@@ -90,10 +102,17 @@ def large_consistent_state(
     statement: LargeStatement, q0: Any, qd0: Any, t: Any, parameters: Any, metric: str, *, servos: bool
 ) -> State:
     """Return ``da.consistent_state`` of a system stated by arrays."""
-    if metric != "mass" or servos:
-        raise InputError('`metric` of a large system must be "mass", and `servos` must be left out.')
+    if metric != "mass":
+        raise InputError(f'`metric` of a large system must be "mass"; got {metric!r}. Leave it out.')
+    if servos and not statement.servos:
+        raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
     dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
-    return nearest_sparse_state(dynamics, q, qd, float(scalar_value(t, "t")), numbers)
+    time = float(scalar_value(t, "t"))
+    if servos:
+        # inputs act on the requirements at their own level, so that errors and their rates alone must vanish
+        find_structure(dynamics, q, qd, time, numbers)
+        dynamics, *_, numbers = _prepared(with_requirements(statement), q, qd, parameters, ("q0", "qd0"))
+    return nearest_sparse_state(dynamics, q, qd, time, numbers)
 
 
 def large_simulation(
@@ -122,6 +141,7 @@ def large_simulation(
         dynamics.code.evaluate(q, qd, float(times[0]), numbers)
         require_valid_terms(dynamics)
         method = replace(method, atol=usual_tolerances(dynamics, q, qd))
+    find_structure(dynamics, q, qd, float(times[0]), numbers)
     given = {name: np.asarray(value, float) for name, value in dict(parameters or {}).items()}
     options: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
     named = {str(getattr(name, "name", name)): _reported(value) for name, value in given.items()}
@@ -203,7 +223,12 @@ class LargeRun:
             yield self.dynamics.code.evaluate(np.array(q), np.array(qd), float(t), self.numbers)
 
     def requirement_gradients(self, run: MotionData) -> Floats:
-        raise InputError(_refusal("a split of input forces"))
+        """Return A₂ (T, k, n) of the servo constraints along the run, unless they are too large."""
+        code = self.dynamics.code
+        if len(run) * code.n * (code.n + code.m) > MOST_NUMBERS:
+            raise InputError(_refusal("a split of input forces"))
+        servos = [code.evaluate_servos() for _ in self._evaluated(run)]
+        return np.array([terms.A.toarray() for terms in servos if terms is not None])
 
     def values(self, run: Trajectory, expression: Any) -> Floats:
         """Return the values (T, …) of an expression, or of nested sequences of expressions, along the run."""

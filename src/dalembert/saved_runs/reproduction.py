@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.common.keywords import require_keywords
 from dalembert.common.names import quoted
 from dalembert.errors import InputError, StateError
 from dalembert.integration.drift import Drift, Projection
@@ -42,8 +43,8 @@ def reproduce(
 
     Raises
     ------
-    InputError    if the run is not a motion of this system with these options: names, method or states differ; or if
-                  no system is given and the run does not hold one
+    InputError    if the run is not a motion of this system with these options: names, method or states differ; if an
+                  option is not one of ``da.simulate``; or if no system is given and the run does not hold one
 
     Examples
     --------
@@ -55,6 +56,9 @@ def reproduce(
     >>> print(da.reproduce(system, saved).at(1.0)["x"].round(6))
     [0.540302]
     """
+    from dalembert.verbs import simulate  # imported here: a run that is only read does not need it
+
+    require_keywords(options, simulate, "da.simulate")
     if isinstance(system, Trajectory):
         system, run = _stored_system(system), system
     run = _reproducible(run)

@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.common.extras import require
+from dalembert.common.keywords import require_keywords
 from dalembert.common.target_path import target_path
 from dalembert.errors import InputError, SimulationError
 from dalembert.hybrid.moreau_jean import MoreauJean
@@ -77,6 +78,7 @@ def simulate_to_store(
     ...     print(dict(data["q"].sizes), bool((abs(data["violation"]) < 1e-12).all()))
     {'time': 1001, 'coordinate': 2} True
     """
+    require_keywords(options, simulate, "da.simulate")
     times, folder = time_values(times, "times", increasing=True), _new_folder(path)
     _refuse_memory_of_the_past(system, options)
     most, so_far = options.pop("max_steps", MAX_STEPS), list[Trajectory]()
