@@ -136,6 +136,19 @@ def test_a_heavy_coordinate_is_not_solved_for(mass, holds):
     assert margins_hold(system, [0.3, 0.2, 0.1, 0.4, 0, 0, 0, 0], [mass]) == holds
 
 
+def test_bounds_of_masses_hold_at_all_angles():
+    """They do not depend on the state, so that steps compute no limits of shares."""
+    terms = recorded(rolling())
+    masses = terms.diagonal
+    least = [terms.partitioned_elimination.polynomials.least(mass) for mass in masses]
+    assert all(map(terms.tape.is_constant, least)) and not all(map(terms.tape.is_constant, masses))
+    y = np.random.default_rng(0).normal(size=(50, 10))
+    found = values(terms, [*masses, *least], y, np.array([2.0, 0.3]))
+    assert (found[:, 5:] > 0).all() and (found[:, :5] >= found[:, 5:] * (1 - 1e-15)).all()
+    margins = terms.partitioned_elimination.partition.margins(terms.mass_matrix)
+    assert all(terms.tape.is_constant(limit) for _, limit in margins)
+
+
 def test_a_mass_matrix_that_becomes_singular_is_seen_although_the_constraints_determine_the_motion():
     x, u, v = da.coordinates("x u v")
     k = da.parameters("k")

@@ -65,7 +65,8 @@ class Partition:
         found = list[tuple[Any, Any]]()
         for s, i in enumerate(self.dependent):
             sizes = {j: self.polynomials.bound(entry) for j, entry in self.rows[s].entries.items() if j != i}
-            others = reduce(sl.add, (size * size / M[j][j] for j, size in sizes.items()), 0)
+            # divisions by masses that change with the state would be as long as the solution itself
+            others = reduce(sl.add, (size * size / self.polynomials.least(M[j][j]) for j, size in sizes.items()), 0)
             found.append((self.pivot(s) ** 2, sl.mul(LEAST_SHARE, sl.mul(M[i][i], others))))
         return found
 

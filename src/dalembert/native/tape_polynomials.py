@@ -104,7 +104,7 @@ class TapePolynomials:
     def is_bounded(self, p: Polynomial) -> bool:
         """Return whether a polynomial is known to be bounded: it contains sines, cosines and parameters alone."""
         lines = {line for product in p for line in product}
-        return all(self.tape.lines[line].name in ("sin", "cos") or self._is_constant(line) for line in lines)
+        return all(self._is_angle(line) or self._is_constant(line) for line in lines)
 
     def bound(self, p: Polynomial) -> Any:
         """Record a bound of the size of a bounded polynomial, from its constants."""
@@ -116,6 +116,24 @@ class TapePolynomials:
                     size = size * self.tape.record("fabs", self.tape.value(line))
             total = total + size
         return total
+
+    def least(self, value: Any) -> Any:
+        """Record a lower bound of a positive value that no angle changes; return the value itself if none is known.
+
+        Such a bound of c (a + b sin²), with a and b of the same sign, is c a.
+        """
+        p = self.add_squares(self.expand(value))
+        constants = {product: tuple(line for line in product if self._is_constant(line)) for product in p}
+        bound = next((product for product, own in constants.items() if own == product), None)
+        if bound is None or any(own != bound for own in constants.values()):
+            return value
+        factors = [(line, product.count(line)) for product in p for line in {*product} - {*bound}]
+        squares = all(self._is_angle(line) and count % 2 == 0 for line, count in factors)
+        same_sign = all(coefficient * p[bound] > 0 for coefficient in p.values())
+        return self.record({bound: p[bound]}) if squares and same_sign else value
+
+    def _is_angle(self, line: int) -> bool:
+        return self.tape.lines[line].name in ("sin", "cos")
 
     def _is_constant(self, line: int) -> bool:
         return self.tape.is_constant(self.tape.value(line))
