@@ -58,3 +58,14 @@ def test_m_that_only_comes_close_to_singular_is_no_cause(least: float, singular:
     dynamics = da.build(da.System((x, y), sp.Matrix([[1, c], [c, 1]]), (-c * y, -y)))
     found = trouble_ahead(dynamics, np.array([0, 1e-5, 0, -1.0]), 0.0, 100.0, ())
     assert ("just ahead `mass_matrix` must be positive definite; it is singular" in found) == singular
+
+
+@pytest.mark.parametrize("forces", [(0, 1, 0, 1), (0, 0, 0, 1)])
+def test_a_parallelogram_that_starts_flat_and_at_rest(forces: tuple[int, ...]) -> None:
+    """Two motions branch off there. Slow ones leave the redundant constraint by their fourth power of time only."""
+    points = x1, y1, x2, y2 = da.coordinates("x1 y1 x2 y2")
+    cranks = da.Constraint(x1**2 + y1**2 - 1, name="left"), da.Constraint((x2 - 2) ** 2 + y2**2 - 1, name="right")
+    rod = da.Constraint((x1 - x2) ** 2 + (y1 - y2) ** 2 - 4, name="rod")
+    linkage = da.System(points, sp.diag(1, 1, 2, 2), forces, (*cranks, rod))
+    with pytest.raises(da.SimulationError, match="`left` and `right` and `rod` must leave a motion possible; at t = 0"):
+        da.simulate(linkage, (1, 0, 3, 0), (0, 0, 0, 0), [0, 1])

@@ -97,8 +97,8 @@ class CpuAsGpu:
 
     name = "this processor"
 
-    def __init__(self, moving, tableau):
-        module = LaneModule(1)
+    def __init__(self, moving, tableau, single):
+        module = LaneModule(1, single=single)
         member = write_member(module, moving, tableau)
         w = Writer(module, "threads", ptx.KERNEL)
         for i in w.each(w.function.args[0]):
@@ -114,19 +114,36 @@ class CpuAsGpu:
     def memory(self, *counts):
         return OwnMemory(counts)
 
+    def pinned(self, array):
+        return nullcontext()
+
+    def stream(self):
+        return nullcontext(OwnStream(self.threads))
+
+    def busy_seconds(self, streams):
+        return 0.0
+
+
+class OwnStream:
+    """Does at once what a stream of a GPU does later."""
+
+    def __init__(self, threads):
+        self.threads = threads
+
     def put(self, array, place):
         ctypes.memmove(place.value, array.ctypes.data, array.nbytes)
 
     def get(self, array, place):
         ctypes.memmove(array.ctypes.data, place.value, array.nbytes)
 
-    def pinned(self, array):
-        return nullcontext()
-
-    def launch(self, kernel, count, block, arguments, meanwhile):
-        meanwhile()
+    def launch(self, kernel, count, block, arguments):
         self.threads(*(argument.value for argument in arguments))
-        return 0.0
+
+    def wait_for_kernel(self):
+        pass
+
+    def wait(self):
+        pass
 
 
 class OwnMemory:
@@ -144,8 +161,8 @@ class OwnMemory:
 def cpu_as_gpu(monkeypatch):
     """Run the kernels of ensembles on a GPU on this processor, with numbers arranged as on a GPU."""
 
-    def prepare(self, moving, tableau):
-        self.size, self.device, self._kernel = 2 * moving.n, CpuAsGpu(moving, tableau), None
+    def prepare(self, moving, tableau, *, single=False):
+        self.size, self.device, self._kernel = 2 * moving.n, CpuAsGpu(moving, tableau, single), None
 
     monkeypatch.setattr(gpu.GpuMotionBatch, "__init__", prepare)
 
@@ -156,6 +173,35 @@ def test_a_card_gives_the_same_numbers(cpu_as_gpu, step, keep):
     here, there = many(step, keep=keep), many(step, keep=keep, device="gpu")
     np.testing.assert_allclose(here["q"], there["q"], rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(here["qd"], there["qd"], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_members_are_divided_among_streams(cpu_as_gpu, monkeypatch, own):
+    """Each stream has its own rows of starts, results, and of parameters unless all members share them."""
+    monkeypatch.setattr(gpu, "LEAST_PER_STREAM", 2)
+    monkeypatch.setattr(gpu, "FIRST", 1)
+    angles = np.linspace(0.1, 2.0, 11)
+    starts = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    given = {"parameters": {"g": np.linspace(9, 10, 11) if own else 9.81}}
+    here, there = (da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 1], **given, device=d) for d in ("cpu", "gpu"))
+    assert gpu._cuts(11) == [0, 1, 3, 5, 7, 9, 11]
+    np.testing.assert_allclose(here["q"], there["q"], rtol=1e-12, atol=1e-13)
+
+
+def test_kernel_time_counts_overlapping_kernels_once(monkeypatch):
+    monkeypatch.setattr(cuda, "_driver", Answering)
+    times = {"a": 0.0, "b": 4.0, "c": 3.0, "d": 6.0, "e": 8.0, "f": 9.0}  # of events, in milliseconds
+    monkeypatch.setattr(cuda.GpuStream, "milliseconds_since", lambda self, first, event: times[event])
+    streams = [cuda.GpuStream(lambda *_: None, None, *events) for events in ("ab", "cd", "ef")]
+    assert cuda.GpuDevice().busy_seconds(streams) == pytest.approx(0.007)
+
+
+def test_work_is_done_before_its_stream_ends(monkeypatch):
+    driver = Answering()
+    monkeypatch.setattr(cuda, "_driver", lambda: driver)
+    with pytest.raises(KeyboardInterrupt), cuda.GpuDevice().stream():
+        raise KeyboardInterrupt
+    assert driver.calls[-4:] == ["cuStreamSynchronize", "cuEventDestroy_v2", "cuEventDestroy_v2", "cuStreamDestroy_v2"]
 
 
 def test_what_a_card_declines_is_simulated_here(cpu_as_gpu):
@@ -284,3 +330,77 @@ def test_a_fixed_step_out_of_the_domain_of_a_force_is_refused(drift):
         da.simulate(da.System((z,), [[1]], (-1 - sp.sqrt(z),)), (1,), (0,), [0, 3], step=0.01, drift=drift)
     assert np.isfinite(caught.value.trajectory.q).all()
     assert 0 <= caught.value.trajectory.q[-1, 0] < 0.03
+
+
+SINGLE = {"device": "gpu", "precision": "single"}
+
+
+@pytest.mark.parametrize("given", [{"step": 0.01}, {"rtol": 1e-5}, {"rtol": 1e-5, "atol": 1e-5}])
+def test_single_precision_reports_its_error(cpu_as_gpu, given):
+    """The reported error is that of the members themselves, of which all are compared here."""
+    angles = np.linspace(0.1, 2.0, 11)
+    starts, times = np.stack([np.sin(angles), -np.cos(angles)], axis=1), np.linspace(0, 2, 5)
+    options = {"parameters": {"g": 9.81}, **given}
+    exact = da.simulate_ensemble(pendulum(), starts, (0, 0), times, **options)
+    found = da.simulate_ensemble(pendulum(), starts, (0, 0), times, **options, **SINGLE)
+    assert found.attrs["handed_over"] == 0 and found["q"].dtype == np.float64
+    apart = [abs(found[name] - exact[name]).max() / abs(exact[name]).max() for name in ("q", "qd")]
+    assert 1e-8 < found.attrs["single_precision_error"] == pytest.approx(float(max(apart)), rel=1e-12)
+    # rounding of 200 steps, or the tolerance of some 15
+    assert found.attrs["single_precision_error"] < (1e-5 if "step" in given else 1e-3)
+    assert (
+        "Single precision: 11 members, simulated in double precision as well, differ by up to" in found.attrs["notes"]
+    )
+    np.testing.assert_allclose((found["q"] ** 2).sum("coordinate"), 1, atol=2e-6)
+
+
+def test_single_precision_has_sines_and_functions_of_a_library(cpu_as_gpu):
+    """Also for angles of many turns, and for powers."""
+    a, b = da.coordinates("a b")
+    kinetic = a.diff(da.t) ** 2 / 2 + b.diff(da.t) ** 2 * (2 + sp.cos(a)) / 2
+    twisted = da.System.from_lagrangian(kinetic + sp.sin(b) * sp.exp(-(a**2)) - a**2 / 2, (a, b))
+    given = {"times": [0, 3], "step": 0.01, "keep": "end", "drift": None}
+    starts = np.stack([np.linspace(-1, 1, 5), np.linspace(-1e3, 1e3, 5)], axis=1)
+    exact, found = (da.simulate_ensemble(twisted, starts, (1, 0.5), **given, **own) for own in ({}, SINGLE))
+    np.testing.assert_allclose(found["qd"], exact["qd"], atol=3e-3)  # the rounding of 10³ is 3e-5, in each step
+    np.testing.assert_allclose(found["qd"][2], exact["qd"][2], atol=1e-5)
+
+
+def test_starts_are_checked_in_double_precision(cpu_as_gpu):
+    starts, given = [(1 + 1e-7, 0), (1, 0)], {"step": 0.01, "parameters": {"g": 1.0}}
+    off = da.simulate_ensemble(pendulum(), starts, (0, 0), [0, 1], **given, **SINGLE)
+    assert "`rod` is violated by" in off["reason"].values[0] and not off["reason"].values[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"precision": "half"}, '`precision` must be "double" or "single"; got \'half\''),
+        ({"device": "cpu"}, '`device` must be "gpu" with `precision="single"`, since processors gain little'),
+        ({}, '`rtol` must be at least 1.2e-06 with `precision="single"`, whose rounding is 1.2e-07; got 1e-09'),
+        ({"rtol": 1e-5, "atol": 1e-9}, "`atol` must be at least 1.2e-07 .* got 1e-09"),
+        ({"rtol": 1e-5, "drift": da.Projection(conserve="energy")}, "`drift` cannot conserve first integrals"),
+    ],
+)
+def test_single_precision_refuses_what_it_cannot(given, message):
+    theta = da.coordinates("theta")
+    swing = da.System.from_lagrangian(theta.diff(da.t) ** 2 / 2 + sp.cos(theta), (theta,))
+    with pytest.raises(da.InputError, match=message):
+        da.simulate_ensemble(swing, [(1.0,), (0.5,)], (0,), [0, 1], **(SINGLE | given))
+
+
+def test_single_precision_refuses_redundant_constraints(cpu_as_gpu):
+    x, y = da.coordinates("x y")
+    rods = (da.Constraint(x**2 + y**2 - 1, name="rod"), da.Constraint(2 * x**2 + 2 * y**2 - 2, name="again"))
+    system = da.System((x, y), sp.eye(2), (0, -9.81), rods)
+    with pytest.raises(da.InputError, match="redundant constraints must be simulated in double precision"):
+        da.simulate_ensemble(system, [(1, 0), (0, 1)], (0, 0), [0, 1], step=0.01, **SINGLE)
+
+
+def test_single_precision_refuses_friction_that_can_stick():
+    x, y = da.coordinates("x y")
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.3))
+    with pytest.raises(da.InputError, match="a system whose contacts can stick has no members with"):
+        da.simulate_ensemble(
+            da.System((x, y), sp.eye(2), (0, -9.81), floor), [(1, 0), (0, 0)], (1, 0), [0, 1], step=0.01, **SINGLE
+        )

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import sympy as sp
 from benchmarks.large_systems import chain, net, truss
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import spsolve
 
 import dalembert as da
 from dalembert.figures.points import guessed_points
@@ -305,3 +307,19 @@ def test_a_lagrangian_takes_arrays_of_coordinates():
 def test_coordinates_of_arrays_pair_up_to_points():
     names = (*da.coordinates("x", 3).names, *da.coordinates("y", 3).names)
     assert guessed_points(names)["[1]"] == ("x[1]", "y[1]")
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-2, 1e-1])
+def test_the_nearest_state_of_a_long_chain_with_noise(noise):
+    """Links move by more than their own errors: d = x − x₀ is a combination of the rows of A, found by SciPy."""
+    n, case = 600, chain(600)
+    q0 = case.q + noise * np.random.default_rng(0).normal(size=2 * n)
+    q, _ = da.consistent_state(case.system, q0, case.qd)
+    rods = np.diff(np.vstack([[0, 0], q.reshape(2, n).T]), axis=0)
+    assert np.abs((rods**2).sum(1) - 1).max() < 1e-11
+    k = np.arange(n)
+    rows, columns = np.r_[k, k, k[1:], k[1:]], np.r_[k, n + k, k[1:] - 1, n + k[1:] - 1]
+    A = csr_array((np.r_[rods.T.ravel(), -rods[1:].T.ravel()], (rows, columns)))
+    d = q - q0
+    assert np.linalg.norm(d - A.T @ spsolve((A @ A.T).tocsc(), A @ d)) < 1e-6 * np.linalg.norm(d)
+    assert np.linalg.norm(d) < np.linalg.norm(q0 - case.q)

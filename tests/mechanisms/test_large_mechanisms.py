@@ -1,5 +1,6 @@
 """Mechanisms of many bodies: stated by groups, with the numbers of the system that is derived part by part."""
 
+import cProfile
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from benchmarks.large_systems import spatial_chain
 
 import dalembert as da
 from dalembert.integration import sparse_start
+from dalembert.integration.sparse_descent import Descent
 from dalembert.lowering.large_system import compiled
 from dalembert.mechanisms import mechanism_system
 from dalembert.mechanisms.grouped_system import can_be_grouped, grouped_statement
@@ -222,11 +224,14 @@ def test_a_start_far_from_the_constraints_is_found(arm):
     away = q + rng.uniform(-0.5, 0.5, 28), qd + rng.uniform(-1, 1, 28)
     stated = arm.system.templates
     dynamics = compiled(stated)
+    numbers = dynamics.numbers(stated.values({}))
     with pytest.raises(da.errors.StateError, match="some state near `q0` must satisfy the constraints"):
-        sparse_start._nearest(dynamics, *away, 0.0, dynamics.numbers(stated.values({})), 0)
+        sparse_start._nearest(dynamics, *away, 0.0, numbers, 0)
     found, wanted = (da.consistent_state(s, *away) for s in (arm.system, mechanism_system.derived_system(arm)))
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-7)
+    q = Descent(dynamics, *away, 0.0, numbers, 0).nearest()  # the method without arrays of n × n numbers
+    np.testing.assert_allclose(q, wanted[0], rtol=0, atol=1e-7)
 
 
 def test_closed_loops_of_a_mechanism_of_groups_keep_given_angles(arm):
@@ -241,3 +246,34 @@ def test_closed_loops_of_a_mechanism_of_groups_keep_given_angles(arm):
     end = mechanism.bodies[-1].at(0.5, 0, 0).position
     place = [float(e.xreplace({x: values[x.func.__name__] for x in e.atoms(sp.Function)})) for e in end]
     np.testing.assert_allclose(place, (3, 1, 0), rtol=0, atol=1e-9)
+
+
+def test_each_body_takes_few_calls():
+    """Numbers, points and inertias of bodies made in a loop are converted once; calls of functions do not vary."""
+
+    def calls(count):
+        profile = cProfile.Profile()
+        profile.enable()
+        mechanism = spatial_chain(count)
+        _ = mechanism.system
+        profile.disable()
+        return sum(entry.callcount for entry in profile.getstats())
+
+    calls(40)
+    assert (calls(80) - calls(40)) / 40 < 1000
+
+
+@pytest.mark.parametrize("moved", [(), (3,), (0, 7)])
+def test_changes_of_a_large_assembly_are_those_of_the_bodies_that_moved(moved):
+    turn = da.quaternion((1, 2, 3), 0.3)
+    bodies = [
+        da.Body(f"b{i}", 1, (1, 1, 1), position=(i + 0.1 * (i in moved), 0, 0), orientation=turn, spin=(0.1 * i, 0, 1))
+        for i in range(30)
+    ]
+    pins = [da.Weld(f"w{i}", da.ground.at(i, 0, 0), bodies[i].at(0, 0, 0)) for i in moved]
+    assembly = da.Mechanism(bodies, pins).assemble()
+    assert {change.quantity for change in assembly.changes} == {
+        f"{quantity} of b{i}" for i in moved for quantity in ("position", "spin")
+    }
+    amounts = [change.amount for change in assembly.changes if change.quantity.startswith("position")]
+    assert amounts == pytest.approx([0.1] * len(moved), rel=1e-9)

@@ -12,8 +12,8 @@ from dalembert.integration.native_steps import native_of
 from dalembert.lowering.build import build
 from dalembert.native import batch
 from dalembert.native.assembly import POINTER, MachineCode, load, store
-from dalembert.native.elementary import LARGEST_ANGLE, sine_and_cosine
-from dalembert.native.lanes import LaneModule
+from dalembert.native.elementary import IN_DOUBLE, IN_SINGLE, sine_and_cosine
+from dalembert.native.lanes import LaneModule, rounded, widened
 from dalembert.native.writer import Writer
 from helpers import CHAIN_NUMBERS, chain, chain_state
 
@@ -67,7 +67,34 @@ def test_sine_and_cosine_to_one_unit_in_the_last_place(sincos):
 
 
 def test_angles_that_are_not_reduced_are_nan(sincos):
-    assert np.isnan(sincos([np.inf, -np.inf, np.nan, 1.1 * LARGEST_ANGLE])).all()
+    assert np.isnan(sincos([np.inf, -np.inf, np.nan, 1.1 * IN_DOUBLE.largest_angle])).all()
+
+
+def test_sine_and_cosine_in_single_precision():
+    module = LaneModule(1, single=True)
+    w = Writer(module, "both", (POINTER, POINTER))
+    x, out = w.function.args
+    with module.in_double():
+        value = load(w.b, x, 0)
+    both = [widened(w.b, found) for found in sine_and_cosine(w.b, rounded(w.b, value))]
+    with module.in_double():
+        for place, found in enumerate(both):
+            store(w.b, found, out, place)
+    w.b.ret_void()
+    code = MachineCode(module)
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(code.address("both"))
+    rng = np.random.default_rng(3)
+    angles = np.concatenate([rng.uniform(-size, size, 300) for size in (1e-3, 1, 1e3, 1e6)])
+    angles = np.append(angles, np.arange(-200, 200) * np.pi / 2).astype(np.float32).astype(float)
+    memory = np.empty(3)
+    for angle in [*angles, 1.1 * IN_SINGLE.largest_angle, np.inf]:
+        memory[0] = angle
+        run(memory.ctypes.data, memory[1:].ctypes.data)
+        if abs(angle) > IN_SINGLE.largest_angle:
+            assert np.isnan(memory[1:]).all()
+        else:
+            units = np.spacing(np.abs([np.sin(angle), np.cos(angle)]).astype(np.float32))
+            assert (abs(memory[1:] - [np.sin(angle), np.cos(angle)]) < units).all()
 
 
 def rotor():

@@ -50,6 +50,17 @@ def loop() -> da.System:
     return system.constrain(da.Constraint(turning - sp.sin(da.t), name="turning"))
 
 
+def cancelling() -> da.System:
+    """Rows whose difference leaves rounding of an entry, and one in which an entry that is constant is small."""
+    rows = (
+        da.Constraint(10 * rate[1] + 0.003 * rate[0], name="first"),
+        da.Constraint(50 * rate[1] + 200 * rate[0], name="second"),
+        da.Constraint(1e-9 * rate[2] + sp.sin(d) * rate[4], name="small"),
+        da.Constraint(rate[2] - rate[3] * sp.cos(d), name="turning"),
+    )
+    return da.System((a, b, c, d, e), sp.diag(m, 1, 2, 1, r), (1, 2, 3, sp.sin(d), 5), rows)
+
+
 def recorded(system: da.System) -> RecordedTerms:
     source = build(system).native.source
     return RecordedTerms(Programs(source, range(len(source.levels)), None))
@@ -59,7 +70,7 @@ def values(terms: RecordedTerms, outputs: list, y: np.ndarray, p: np.ndarray) ->
     return BatchProgram(Program(terms.tape, outputs), y.shape[1])(y, np.full(len(y), 0.3), p)
 
 
-@pytest.mark.parametrize("make", [rolling, loop])
+@pytest.mark.parametrize("make", [rolling, loop, cancelling])
 def test_motion_and_multipliers_are_those_of_the_fundamental_equation(make):
     terms = recorded(make())
     own, n = terms.partitioned_elimination, terms.programs.n
@@ -116,6 +127,26 @@ def test_rows_that_become_dependent_are_seen_at_the_same_place(angle, holds):
     )
     system = da.System((x, y, theta), sp.eye(3), (0, 0, 0), rows)
     assert margins_hold(system, [np.cos(angle), np.sin(angle), angle, 0, 0, 0], []) == holds
+
+
+@pytest.mark.parametrize(("mass", "holds"), [(1.0, True), (1e5, True), (1e9, False)])
+def test_a_heavy_coordinate_is_not_solved_for(mass, holds):
+    row = da.Constraint(rate[0] - rate[1] * sp.cos(d) - rate[2] * sp.sin(d), name="rolling")
+    system = da.System((a, b, c, d), sp.diag(m, 1, 1, 1), (0, 0, 0, 0), row)
+    assert margins_hold(system, [0.3, 0.2, 0.1, 0.4, 0, 0, 0, 0], [mass]) == holds
+
+
+def test_bounds_of_masses_hold_at_all_angles():
+    """They do not depend on the state, so that steps compute no limits of shares."""
+    terms = recorded(rolling())
+    masses = terms.diagonal
+    least = [terms.partitioned_elimination.polynomials.least(mass) for mass in masses]
+    assert all(map(terms.tape.is_constant, least)) and not all(map(terms.tape.is_constant, masses))
+    y = np.random.default_rng(0).normal(size=(50, 10))
+    found = values(terms, [*masses, *least], y, np.array([2.0, 0.3]))
+    assert (found[:, 5:] > 0).all() and (found[:, :5] >= found[:, 5:] * (1 - 1e-15)).all()
+    margins = terms.partitioned_elimination.partition.margins(terms.mass_matrix)
+    assert all(terms.tape.is_constant(limit) for _, limit in margins)
 
 
 def test_a_mass_matrix_that_becomes_singular_is_seen_although_the_constraints_determine_the_motion():

@@ -17,6 +17,7 @@ from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.equation.dynamics import Dynamics
+from dalembert.errors import InputError
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
@@ -24,9 +25,9 @@ from dalembert.integration.start_states import terms_of_states
 from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
 from dalembert.native.batch import MotionBatch
-from dalembert.native.gpu import GpuMotionBatch
+from dalembert.native.gpu import GpuMotionBatch, single_motion_batch
 from dalembert.native.member_writer import EXACT_START
-from dalembert.native.step_control import settings_of
+from dalembert.native.step_control import LEAST_STEP, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
 
@@ -61,6 +62,7 @@ class NativeMembers:
     every        whether states are kept at all times, or only at the last one
     reference    the member that selects the constraint rows; by default the first one that can be integrated
     threads      the number of threads; None for all cores
+    single       whether to compute in single precision, on a GPU
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class NativeMembers:
         on_gpu: bool,
         reference: Members | None,
         threads: int | None,
+        single: bool = False,
     ):
         self.dynamics, self.method, self.times, self.every, self.on_gpu = dynamics, method, times, every, on_gpu
+        self.single = single
         self.reference, self.threads = reference, threads
         self.seconds = 0.0  # in compiled code, without preparation and conversion
         self._integrator: Any = None
@@ -154,9 +158,9 @@ class NativeMembers:
         began = time.perf_counter()
         found, endings = integrator(start, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
-        exact = endings >= EXACT_START
-        # two comparisons: a difference would be a new array of doubles, which is slow for a million members
-        return NativeStates(found, (endings == FINISHED) | (endings == FINISHED + EXACT_START), exact)
+        # comparisons of a million small integers take less time than those of doubles
+        codes = endings.astype(np.int8, copy=False)
+        return NativeStates(found, (codes == FINISHED) | (codes == FINISHED + EXACT_START), codes >= EXACT_START)
 
     def _integrate_spans(
         self, integrator: Any, start: Start, p: Floats, spans: list[TimeSegment], outputs: Floats
@@ -188,9 +192,13 @@ class NativeMembers:
         if method.step is not None:
             return np.array([method.step])
         scaled = method.atol is None
-        atol = USUAL_ATOL if scaled else method.atol
+        # in single precision no more is known of small components than of large ones
+        atol = max(USUAL_ATOL, method.rtol if self.single else 0.0) if scaled else method.atol
         max_step = min(method.max_step, span.max_step)
-        return np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
+        found = np.append(settings_of(span.start, span.end, method.rtol, atol, max_step, size), float(scaled))
+        if self.single:
+            found[LEAST_STEP] = 4 * np.spacing(np.float32(max(abs(span.start), abs(span.end))))
+        return found
 
     def compile_for(self, member: Members) -> None:
         """Compile the integrator for a member, unless it has been compiled before or cannot be."""
@@ -202,7 +210,14 @@ class NativeMembers:
         if self._integrator is None:
             rows = rows_for(self.dynamics, y, float(self.times[0]), p)
             cure = cure_of(self.method.drift, self.dynamics.levels)
-            kind = GpuMotionBatch if self.on_gpu else MotionBatch
+            if self.single and len(rows) < len(self.dynamics.levels):
+                raise InputError(
+                    "a system with redundant constraints must be simulated in double precision: whether they agree is "
+                    'not seen in single precision. Use `precision="double"`, or remove the constraints that repeat '
+                    "others."
+                )
+            of_gpu = single_motion_batch if self.single else GpuMotionBatch
+            kind = of_gpu if self.on_gpu else MotionBatch
             refined = is_refined(self.dynamics, rows, y, float(self.times[0]), p)
             tableau = self.method.tableau
             assert isinstance(tableau, Tableau)  # an ensemble takes no diffrax solver

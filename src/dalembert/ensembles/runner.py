@@ -71,6 +71,7 @@ class EnsembleRunner:
     reference    the member that selects the constraint rows; by default the first one that can be integrated
     threads      the number of threads; None for all cores
     forces       whether forces are needed, and therefore the phases of outputs under dry friction
+    single       whether to compute in single precision, on a GPU
     """
 
     def __init__(
@@ -84,13 +85,14 @@ class EnsembleRunner:
         reference: Members | None = None,
         threads: int | None = None,
         forces: bool = False,
+        single: bool = False,
     ):
         dynamics = build(system)
         self.system, self.contacts = system, contacts(system)
         self.dynamics, self.method, self.times, self.every, self.on_gpu = dynamics, method, times, every, on_gpu
         self.reference, self.threads = reference, threads
         self.native = NativeMembers(
-            dynamics, method, times, every=every, on_gpu=on_gpu, reference=reference, threads=threads
+            dynamics, method, times, every=every, on_gpu=on_gpu, reference=reference, threads=threads, single=single
         )
         self.handed_over: tuple[int, ...] = ()  # members of the last call, handed over to the general integrator
         self.rounds = self._rounds_of_friction(forces=forces)

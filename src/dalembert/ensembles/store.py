@@ -27,6 +27,7 @@ from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import StartFindings
+from dalembert.ensembles.single_precision import SingleFindings
 from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
@@ -57,6 +58,7 @@ def fingerprint(study: Study, members: Members, size: int) -> str:
     texts += [*study.system.coordinate_names, *study.system.parameter_names, *study.system.constraint_names]
     texts += [repr(part) for part in (study.method, study.keep, study.outputs, study.quantiles, study.control, size)]
     texts += [repr(event) for event in study.events]
+    texts += ["single precision"] if study.single else []
     found = hashlib.sha256("\n".join(texts).encode())
     for array in (study.times, members.y, members.p):
         found.update(np.ascontiguousarray(array).tobytes())
@@ -227,10 +229,11 @@ def _findings(plain: dict[str, Any]) -> Findings:
     starts, bifurcations = plain.pop("starts"), plain.pop("bifurcations")
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
-    jumps = plain.pop("velocity_jumps", {})
+    jumps, single = plain.pop("velocity_jumps", {}), plain.pop("single", {})
     return Findings(
         **plain,
         velocity_jumps={int(member): tuple(notes) for member, notes in jumps.items()},
         starts=StartFindings(**starts, largest=largest),
         bifurcations=BifurcationFindings(bifurcations["examined"], times),
+        single=SingleFindings(**single),
     )

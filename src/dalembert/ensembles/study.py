@@ -23,6 +23,7 @@ from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.runner import EnsembleRunner
+from dalembert.ensembles.single_precision import SingleComparison, SingleFindings
 from dalembert.ensembles.summary import Summary
 from dalembert.ensembles.switching_runner import SwitchingRunner
 from dalembert.integration.method import Method
@@ -41,6 +42,7 @@ class Study:
     total        the number of members
     threads      the number of threads for a block; None for all cores
     events       that are located in the motion of every member
+    single       whether members are integrated in single precision
     """
 
     system: System
@@ -55,6 +57,7 @@ class Study:
     total: int
     threads: int | None = None
     events: tuple[Event, ...] = ()
+    single: bool = False
 
     @property
     def switches(self) -> bool:
@@ -85,6 +88,7 @@ class Findings:
     bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
     limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     velocity_jumps: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    single: SingleFindings = field(default_factory=SingleFindings)
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -93,6 +97,7 @@ class Findings:
         self.starts.add(other.starts)
         self.bifurcations.add(other.bifurcations)
         self.velocity_jumps |= other.velocity_jumps
+        self.single.add(other.single)
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -126,6 +131,7 @@ class StudyRunner:
         self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if single else study.total)
         self.starts = ProjectedStarts(self.start, method, float(times[0]))
         self.control = EnsembleControl(whole, study.control, times)
+        self.comparison = self._comparison()
         names = study.parameter_names if study.switches else self.dynamics.parameters
         self.outputs = EnsembleOutputs(study.system, self.dynamics, method, study.outputs, study.reference, names)
 
@@ -135,8 +141,17 @@ class StudyRunner:
         given["forces"] = study.outputs.needs_forces
         if study.switches:
             return SwitchingRunner(study.system, study.events, study.method, study.times, **given)
-        given |= {"on_gpu": study.on_gpu, "reference": study.reference}
-        return EnsembleRunner(study.system, study.method, study.times, **given)
+        given["reference"] = study.reference
+        return EnsembleRunner(
+            study.system, study.method, study.times, **given, on_gpu=study.on_gpu, single=study.single
+        )
+
+    def _comparison(self) -> SingleComparison | None:
+        study = self.study
+        if not study.single:
+            return None
+        given: dict[str, Any] = {"every": study.keep != "end", "threads": study.threads}
+        return SingleComparison(study.system, study.method, study.times, study.total, study.reference, **given)
 
     def prepare(self) -> None:
         """Compile what blocks need, unless it has been compiled before."""
@@ -145,6 +160,8 @@ class StudyRunner:
     def __call__(self, first: int, members: Members) -> BlockResult:
         """Return the results of members, which are numbered from ``first``."""
         study, seconds = self.study, self.runner.seconds
+        if self.comparison is not None:
+            self.comparison.begin(first, members)
         y, reasons, failed, exact, phases, events = self.runner(members)
         if self.dynamics.integrals:
             after = y[:, 1:] if study.keep != "end" else y
@@ -158,6 +175,7 @@ class StudyRunner:
             self.bifurcations.examine(first, members, y, failed),
             limited,
             {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
+            SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
         values = self.outputs(members, study.kept_times, y, phases)
         if study.keep != "summary":
@@ -185,6 +203,7 @@ class StudyRunner:
             _note_on_handed_over(findings.handed_over, self.study.total),
             note_of_all(findings.velocity_jumps),
             findings.bifurcations.note,
+            findings.single.note(self.study.system.coordinate_names),
             *self.control.notes(findings.limited),
         )
         return " ".join(note for note in notes if note)

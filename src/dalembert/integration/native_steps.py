@@ -46,6 +46,7 @@ class NativeSteps:
     tableau: Tableau | Collocation = DORMAND_PRINCE
     engine: Any = None
     rows: tuple[int, ...] = ()
+    refined: bool = False  # whether the solution of the equations is refined: see ``elimination.needs_refinement``
     step: float = 0.0  # the step to try next; zero if it must be estimated
 
     def begin(self, y: Floats, t: float) -> None:
@@ -59,11 +60,9 @@ class NativeSteps:
 
     def _use(self, rows: tuple[int, ...], y: Floats, t: float) -> None:
         native = native_of(self.dynamics)
-        refined = is_refined(self.dynamics, rows, y, t, self.p)
-        self.rows, self.engine = (
-            rows,
-            native.engine(rows, *cure_of(self.drift, self.dynamics.levels), refined, self.tableau),
-        )
+        self.rows, self.refined = rows, is_refined(self.dynamics, rows, y, t, self.p)
+        cure = cure_of(self.drift, self.dynamics.levels)
+        self.engine = native.engine(rows, *cure, self.refined, self.tableau)
 
     def selected_at(self, y: Floats, t: float) -> NativeSteps:
         """Return steps with the independent rows at a state."""
@@ -94,12 +93,10 @@ class NativeSteps:
         )
 
     def _select_other_rows(self, y: Floats, t: float) -> bool:
-        """Switch to the independent rows at a state; return whether they differ from those in use."""
-        rows = rows_for(self.dynamics, y, t, self.p, self.rows)
-        if rows == self.rows:
-            return False
-        self._use(rows, y, t)
-        return True
+        """Switch to the independent rows at a state, refined if needed there; return whether that differs."""
+        before = self.rows, self.refined
+        self._use(rows_for(self.dynamics, y, t, self.p, self.rows), y, t)
+        return (self.rows, self.refined) != before
 
     def _step_batch(self, y: Floats, t: float, end: float, room: int) -> Any:
         settings = self.settings(t, end, len(y))

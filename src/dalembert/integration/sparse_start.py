@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.common.names import LISTED_NAMES
 from dalembert.errors import StateError
+from dalembert.integration.sparse_descent import Descent
 from dalembert.integration.sparse_motion import require_valid_terms
 from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest
 from dalembert.native.sparse_system import LargeDynamics
@@ -82,13 +83,14 @@ def nearest_sparse_state(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: fl
 def _nearest_or_by_arrays(
     dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int
 ) -> Floats:
-    """Return the nearest coordinates, or velocities; far from the constraints by a method that needs arrays (n, n)."""
+    """Return the nearest coordinates, or velocities; far from the constraints with the curvature of these."""
     try:
         return _nearest(dynamics, q0, qd0, t, numbers, level)
     except StateError:
         # arrays (n, n) would not fit into memory
         if len(q0) > LARGEST_ARRAYS:
-            raise
+            x = Descent(dynamics, q0, qd0, t, numbers, level).nearest()
+            return _verified(dynamics, (x, qd0) if level == 0 else (q0, x), t, numbers, level)
     return _nearest_by_arrays(dynamics, q0, qd0, t, numbers, level)
 
 
@@ -130,6 +132,12 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
         state[level] = new
         if not np.isfinite(step) or step <= CLOSE * max(1.0, float(np.abs(new).max(initial=0.0))):
             break
+    return _verified(dynamics, (state[0], state[1]), t, numbers, level)
+
+
+def _verified(dynamics: LargeDynamics, state: tuple[Floats, Floats], t: float, numbers: Floats, level: int) -> Floats:
+    """Return the coordinates, or velocities, of a state; raise an error if it is not on the constraints."""
+    code = dynamics.code
     code.evaluate(state[0], state[1], t, numbers)
     rows = missed(dynamics, state[0], state[1], level, START_TOLERANCE)
     if len(rows):

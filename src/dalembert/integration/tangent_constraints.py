@@ -6,6 +6,7 @@ At such a state some constraints are left out as redundant, but every motion tha
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from dalembert.numerics.violation import START_TOLERANCE, own_size
 TIMES_AHEAD = 10.0 ** np.arange(-6, 0)
 """Times ahead at which the constraints that were left out are examined, in units of the time that is left."""
 
-VIOLATED = 1e3
-"""Residual, in tolerances of a start, above which a constraint is violated."""
+VIOLATED = 1e3, 1.0
+"""Residuals, in tolerances of a start, above which a constraint is violated. Where none is by the first one, which the
+higher orders of a motion explain less, the second one counts: growth tells it from rounding."""
 
 GROWTH = 1.5, 20.0
 """Least and largest ratio of a residual at twice the time to that at once: that of a power of time, from 1 to 4."""
@@ -45,9 +47,13 @@ def only_touching(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, 
     slope = native.engine.slope(y, t, native.p)
     if not left_out or not np.isfinite(slope).all():
         return ""
-    for ahead in TIMES_AHEAD * (end - t):
-        once, twice = (_residuals(dynamics, native, _ahead(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead))
-        violated = np.abs(once) > VIOLATED
+    times = TIMES_AHEAD * (end - t)
+    pairs = [
+        [_residuals(dynamics, native, _ahead(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead)]
+        for ahead in times
+    ]
+    for limit, (ahead, (once, twice)) in product(VIOLATED, [*zip(times, pairs, strict=True)]):
+        violated = np.abs(once) > limit
         grows = (np.abs(twice) >= GROWTH[0] * np.abs(once)) & (np.abs(twice) <= GROWTH[1] * np.abs(once))
         if not violated.any():
             continue

@@ -21,6 +21,7 @@ from dalembert.lowering.state_checks import agreement, finite_and_symmetric, siz
 from dalembert.lowering.time_decisions import time_decisions
 from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
+from dalembert.native.constant_factors import with_constants_combined
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, sparse_order
 from dalembert.native.partitioned_elimination import PartitionedElimination
@@ -72,7 +73,8 @@ class Programs:
         e = [recorded.target(k) for k in self.rows]
 
         def cost(elimination: Elimination | PartitionedElimination) -> int:
-            pairs = [x for pair in elimination.margins() for x in pair]
+            # limits that depend on parameters alone are not computed in every step
+            pairs = [x for pair in elimination.margins() for x in pair if not recorded.tape.is_constant(x)]
             return operations(Program(recorded.tape, [*elimination.solve(f, e).acceleration, *pairs]))
 
         return cost(partitioned) < CLEARLY_FEWER * cost(recorded.sparse_elimination)
@@ -148,9 +150,10 @@ class Programs:
         """Record the programs of every step, with a projection if there are iterations."""
         # the rows must agree without stabilising terms, which differ by level
         stated = Programs(self.source, self.rows, None, refined=self.refined)
+        projection = self.projection(iterations) if iterations and (self.rows or self.source.integrals) else None
         return HotPrograms(
-            self.acceleration(),
-            self.projection(iterations) if iterations and (self.rows or self.source.integrals) else None,
+            with_constants_combined(self.acceleration()),
+            None if projection is None else with_constants_combined(projection),
             stated.agreement() if len(self.rows) < self.m else None,
             friction_resolution(self),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dalembert.mechanisms.vectors import constant, vector
+from dalembert.mechanisms.vectors import constant_vector
 from dalembert.model.constraint import Constraint
 from dalembert.model.representation import representation, short
 from dalembert.model.symbols import coordinates, t
@@ -89,7 +89,7 @@ class Ground(Frame):
         return self.name
 
     def at(self, *point: Any) -> Marker:
-        place = constant(vector(point, "point of the ground"), "point of the ground")
+        place = constant_vector(point, "point of the ground")
         return Marker(Ground(len(place)), place)
 
     def place(self, point: Any) -> Any:
@@ -219,7 +219,7 @@ class MovingBody(Frame):
 
     def at(self, *point: Any) -> Marker:
         argument = f"point of {self.name}"
-        return Marker(self, constant(vector(point, argument, (self.dimension,)), argument))
+        return Marker(self, constant_vector(point, argument, (self.dimension,)))
 
     @property
     @abstractmethod

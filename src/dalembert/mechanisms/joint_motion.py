@@ -11,10 +11,10 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.errors import InputError
 from dalembert.mechanisms.frames import Ground
-from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tree, quaternion_product
+from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tree
 from dalembert.mechanisms.joints import Prismatic, Revolute
 from dalembert.mechanisms.part_copies import coordinate_names
-from dalembert.mechanisms.vectors import across, conjugate, half_turning
+from dalembert.mechanisms.vectors import across, conjugate, half_turning, quaternion_product
 from dalembert.model.input_values import as_numbers, parameter_values
 
 

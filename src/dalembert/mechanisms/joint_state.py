@@ -13,11 +13,19 @@ from dalembert.common.array_types import Floats
 from dalembert.errors import InputError, StateError
 from dalembert.integration.start_states import State
 from dalembert.mechanisms.frames import Ground
-from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tree, loop_joints, quaternion_product
+from dalembert.mechanisms.joint_tree import JointGeometry, PlacedBody, joint_tree, loop_joints
 from dalembert.mechanisms.joints import Prismatic, Revolute
 from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.transmission import Transmission
-from dalembert.mechanisms.vectors import conjugate, evaluate, half_turning, product, quaternion, rotation
+from dalembert.mechanisms.vectors import (
+    conjugate,
+    evaluate,
+    half_turning,
+    product,
+    quaternion,
+    quaternion_product,
+    rotation,
+)
 from dalembert.model.constraint import Constraint
 from dalembert.model.deferred_fields import Deferred
 from dalembert.model.input_values import parameter_values

@@ -85,12 +85,3 @@ class JointGeometry(NamedTuple):
             evaluate(axis, parameters),
             one.T @ other,
         )
-
-
-def quaternion_product(e: Any, f: Any) -> Floats:
-    """Return the product (4, ...) of quaternions (4, ...) of numbers: the rotation f followed by e."""
-    (a, *v), (b, *w) = np.asarray(e, float), np.asarray(f, float)
-    cross = np.cross(v, w, axis=0)
-    return np.array(
-        [a * b - sum(x * y for x, y in zip(v, w, strict=True)), *(a * np.array(w) + b * np.array(v) + cross)]
-    )

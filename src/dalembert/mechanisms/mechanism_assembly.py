@@ -138,15 +138,21 @@ def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Ass
             state = consistent_state(mechanism.system, state.q, turned, t, parameters=parameters)
     except StateError as error:
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
-    changes: list[AssemblyChange] = []
-    end = 0
-    for body in mechanism.bodies:
-        names = coordinate_names(body)
-        own = slice(end, end := end + len(names))
-        quantities = given_quantities((body,), names)
-        found = (_change(quantity, State(state.q[own], state.qd[own])) for quantity in quantities)
-        changes += [change for change in found if change is not None]
-    return Assembly(state.q, state.qd, tuple(changes))
+    return Assembly(state.q, state.qd, tuple(_changes_one_by_one(mechanism.bodies, q, qd, state)))
+
+
+def _changes_one_by_one(bodies: Sequence[Any], q: Floats, qd: Floats, state: State) -> Iterator[AssemblyChange]:
+    """Yield the changes of a given state (q, q̇), body by body; for a body that has not moved there are none."""
+    sizes = np.array([len(body.letters) for body in bodies])
+    ends = np.cumsum(sizes)
+    moved = np.maximum(np.abs(state.q - q), np.abs(state.qd - qd))
+    largest = np.maximum.reduceat(moved, ends - sizes)
+    for i in np.flatnonzero(largest > UNCHANGED / 100).tolist():
+        names = coordinate_names(bodies[i])
+        own = slice(ends[i] - len(names), ends[i])
+        for quantity in given_quantities((bodies[i],), names):
+            if (change := _change(quantity, State(state.q[own], state.qd[own]))) is not None:
+                yield change
 
 
 def given_state(mechanism: Any) -> tuple[list[float], list[float]]:
@@ -223,8 +229,9 @@ def _with_given_spins(bodies: Sequence[Any], names: Sequence[str], q: Floats, qd
     found, places = qd.copy(), {name: i for i, name in enumerate(names)}
     for body in bodies:
         if isinstance(body, Body) and any(body.spin):
-            columns = [places[e.func.__name__] for e in body.quaternion]
-            found[columns] = replace(body, orientation=tuple(q[columns])).start[1][3:]
+            columns = [places[name] for name in coordinate_names(body)[3:]]
+            e = q[columns]
+            found[columns] = body.quaternion_rates(e / np.linalg.norm(e))
     return None if np.allclose(found, qd, rtol=0, atol=UNCHANGED * np.abs(qd).max(initial=0.0)) else found
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from dalembert.mechanisms.vectors import MOST_KEPT
 from dalembert.model.symbol_arrays import Substitutions
 
 COPIES_WITH_ZEROS = 10
@@ -41,18 +43,32 @@ def _number(i: int) -> Any:
 
 def abstract(value: Any, numbers: list[float], zeros: bool) -> Any:
     """Return a number, vector or matrix with symbols for its numbers, which are appended; ``zeros`` stay zeros."""
-    if isinstance(value, sp.MatrixBase):
-        # one by one: `applyfunc` would be called once for entries that are equal. A tensor of inertia is symmetric
-        own = {
-            (i, j): abstract(value[i, j], numbers, zeros)
-            for i in range(value.rows)
-            for j in range(i if value.is_square else 0, value.cols)
-        }
-        return sp.ImmutableMatrix(*value.shape, lambda i, j: own[(i, j) if (i, j) in own else (j, i)])
-    if (zeros and value == 0) or not value.is_number:
-        return value
-    numbers.append(float(value))
-    return _number(len(numbers) - 1)
+    fixed: Any = sp.ImmutableMatrix(value) if isinstance(value, sp.MatrixBase) else value
+    form, own = _abstracted(fixed, len(numbers), zeros)
+    numbers += own
+    return form
+
+
+@lru_cache(MOST_KEPT)
+def _abstracted(value: Any, first: int, zeros: bool) -> tuple[Any, tuple[float, ...]]:
+    """Return a value with symbols, numbered from ``first``, for its numbers, and these."""
+    numbers: list[float] = []
+
+    def of(entry: Any) -> Any:
+        if (zeros and entry == 0) or not entry.is_number:
+            return entry
+        numbers.append(float(entry))
+        return _number(first + len(numbers) - 1)
+
+    if not isinstance(value, sp.MatrixBase):
+        return of(value), tuple(numbers)
+    # one by one: `applyfunc` would be called once for entries that are equal. A tensor of inertia is symmetric
+    given, columns = value.flat(), value.cols
+    found: list[Any] = []
+    for place, entry in enumerate(given):
+        i, j = divmod(place, columns)
+        found.append(found[j * columns + i] if value.is_square and j < i else of(entry))
+    return sp.ImmutableMatrix(*value.shape, found), tuple(numbers)
 
 
 def by_kind(parts: Iterable[Any], add: Callable[[dict[Any, Copies], int, Any, bool], None]) -> list[Copies]:

@@ -11,7 +11,7 @@ import sympy as sp
 
 from dalembert.mechanisms.checking import name_problems, positive, set_fields
 from dalembert.mechanisms.frames import Marker, MovingBody, rates
-from dalembert.mechanisms.vectors import constant, dot, number, numbers, quarter_turn, vector
+from dalembert.mechanisms.vectors import constant_vector, dot, number, numbers, quarter_turn
 from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import t
 
@@ -61,7 +61,7 @@ class PlanarBody(MovingBody):
             angle=numbers([self.angle], "angle" + where, (1,))[0],
             velocity=numbers(self.velocity, "velocity" + where, (2,)),
             spin=numbers([self.spin], "spin" + where, (1,))[0],
-            center=constant(vector(self.center, "center" + where, (2,)), "center" + where),
+            center=constant_vector(self.center, "center" + where, (2,)),
         )
 
     @property

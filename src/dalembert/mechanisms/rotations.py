@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.errors import ModelError
-from dalembert.mechanisms.vectors import conjugate, numbers, product, quaternion, rotation
+from dalembert.mechanisms.vectors import conjugate, numbers, quaternion, quaternion_product, rotation
 
 ORTHOGONAL = 1e-6
 """Largest error of the products of the columns of a matrix that is given as a rotation: tables and robot files hold
@@ -98,7 +98,7 @@ class Rotation:
             raise ModelError(
                 [f"a `da.Rotation` must be multiplied by another one; got {other!r}. A vector is turned by `.apply`."]
             )
-        return Rotation(tuple(map(float, product(self.quaternion, other.quaternion))))  # pyright: ignore
+        return Rotation(tuple(map(float, quaternion_product(self.quaternion, other.quaternion))))  # pyright: ignore
 
     @property
     def inverse(self) -> Rotation:

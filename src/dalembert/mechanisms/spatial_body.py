@@ -12,7 +12,7 @@ import sympy as sp
 from dalembert.mechanisms.checking import name_problems, positive, set_fields, tensor
 from dalembert.mechanisms.rotations import Rotation
 from dalembert.mechanisms.spatial_motion import SpatialBody
-from dalembert.mechanisms.vectors import UNIT, constant, number, numbers, vector
+from dalembert.mechanisms.vectors import UNIT, constant_vector, number, numbers
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +63,7 @@ class Body(SpatialBody):
             orientation=tuple(turned if abs(size - 1) < UNIT else turned / (size or 1)),
             velocity=numbers(self.velocity, "velocity" + where, (3,)),
             spin=numbers(self.spin, "spin" + where, (3,)),
-            center=constant(vector(self.center, "center" + where, (3,)), "center" + where),
+            center=constant_vector(self.center, "center" + where, (3,)),
         )
 
     @property

@@ -136,8 +136,12 @@ class SpatialBody(MovingBody):
     @property
     def start(self) -> tuple[list[float], list[float]]:
         e = self.orientation
+        return [*self.position, *e], [*self.velocity, *self.quaternion_rates(e)]
+
+    def quaternion_rates(self, e: Any) -> Any:
+        """Return ė (4,) of the given angular velocity at an orientation, a unit quaternion."""
         own = np.asarray(rotation(e)).T @ self.spin
-        return [*self.position, *e], [*self.velocity, *(np.asarray(half_turning(e)).T @ own / 2)]
+        return np.asarray(half_turning(e)).T @ own / 2
 
     @property
     def center_of_mass(self) -> Marker:

@@ -7,7 +7,8 @@ they are written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,32 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.errors import InputError, ModelError
 from dalembert.model.expressions import as_expression
-from dalembert.model.input_values import as_numbers
+from dalembert.model.input_values import PLAIN_TYPES, as_numbers
 from dalembert.model.symbols import t as time
+
+MOST_KEPT = 1000
+"""Most numbers, columns and tensors that are kept: a mechanism built in a loop has the same ones again and again."""
+
+
+def are_plain(given: Iterable[Any]) -> bool:
+    """Return whether all are finite numbers of the usual types, small enough for exact whole numbers."""
+    return all(type(x) in PLAIN_TYPES and abs(x) < 2**53 for x in given)
+
+
+@lru_cache(MOST_KEPT)
+def _plain_number(value: float) -> Any:
+    return sp.Integer(int(value)) if float(value).is_integer() else sp.Float(value)
+
+
+@lru_cache(MOST_KEPT)
+def _plain_column(values: tuple[float, ...]) -> Any:
+    return sp.ImmutableMatrix(len(values), 1, [_plain_number(x) for x in values])
 
 
 def number(given: Any, argument: str) -> Any:
     """Return an expression; whole floats become integers, so that zeros and ones drop out of products."""
+    if are_plain((given,)):
+        return _plain_number(given)
     try:
         value = None if isinstance(given, str) else as_expression(given, f"`{argument}`")
     except ModelError:
@@ -37,6 +58,8 @@ def number(given: Any, argument: str) -> Any:
 
 def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
     """Return a column of expressions."""
+    if _is_plain_column(given, sizes):
+        return _plain_column(tuple(given))
     ordered = isinstance(given, (tuple, list, np.ndarray, sp.MatrixBase, sp.Tuple))
     try:
         entries = [number(entry, argument) for entry in given] if ordered else []
@@ -47,6 +70,16 @@ def vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
         plural = "s" * (sizes[-1] > 1)
         raise ModelError([f"`{argument}` must be {counts} finite number{plural} or expression{plural}; got {given!r}."])
     return sp.ImmutableMatrix(entries)
+
+
+def _is_plain_column(given: Any, sizes: Sequence[int]) -> bool:
+    return type(given) in (tuple, list) and len(given) in sizes and are_plain(given)
+
+
+def constant_vector(given: Any, argument: str, sizes: Sequence[int] = (2, 3)) -> Any:
+    """Return a column of expressions of parameters only."""
+    column = vector(given, argument, sizes)
+    return column if _is_plain_column(given, sizes) else constant(column, argument)
 
 
 def constant(given: Any, argument: str) -> Any:
@@ -68,6 +101,8 @@ def positive_number(given: Any, argument: str) -> Any:
 
 def numbers(given: Any, argument: str, sizes: Sequence[int]) -> tuple[float, ...]:
     """Return finite numbers."""
+    if _is_plain_column(given, sizes):
+        return tuple(map(float, given))
     try:
         values = np.atleast_1d(as_numbers(given, argument))
     except InputError:
@@ -135,6 +170,19 @@ def product(e: Sequence[Any], f: Sequence[Any]) -> tuple[Any, ...]:
     """Return the quaternion product e f: the rotation f followed by e."""
     (a, *v), (b, *w) = e, f
     return (a * b - dot(v, w), *(a * y + b * x + z for x, y, z in zip(v, w, cross(v, w), strict=True)))
+
+
+def quaternion_product(e: Any, f: Any) -> NDArray[np.float64]:
+    """Return the product (4, ...) of quaternions (4, ...) of numbers: the rotation f followed by e."""
+    (a, b, c, d), (p, q, r, s) = np.asarray(e, float), np.asarray(f, float)
+    return np.array(
+        [
+            a * p - (b * q + c * r + d * s),
+            a * q + p * b + (c * s - d * r),
+            a * r + p * c + (d * q - b * s),
+            a * s + p * d + (b * r - c * q),
+        ]
+    )
 
 
 UNIT = 1e-15

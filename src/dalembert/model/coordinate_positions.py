@@ -25,6 +25,8 @@ class Positions:
         self._arrays: dict[str, NDArray[np.int64]] = {}
         self._single: dict[str, int] = {}
         self._count = 0
+        # by identity: the terms of a group are stated over the same long tuples, which are kept along
+        self._found: dict[int, tuple[Any, NDArray[np.int64]]] = {}
         repeated: list[str] = []
         for piece in pieces:
             if isinstance(piece, CoordinateArray):
@@ -45,8 +47,12 @@ class Positions:
 
     def of(self, given: Any) -> NDArray[np.int64]:
         """Return the positions of an array or of a sequence of coordinates; raise an error for an unknown one."""
+        if isinstance(given, tuple):
+            if id(given) not in self._found:
+                self._found[id(given)] = given, self._each(given)
+            return self._found[id(given)][1]
         if not isinstance(given, CoordinateArray):
-            return np.array([self._one(q) for q in given], np.int64)
+            return self._each(given)
         known = self._arrays.get(given.name, np.zeros(0, np.int64))
         inside = given.indices < len(known)
         if not inside.all() or (known[given.indices] < 0).any():
@@ -54,6 +60,10 @@ class Positions:
                 [f"terms must be stated over coordinates of the system; `{given.name}` is not among them."]
             )
         return known[given.indices]
+
+    def _each(self, given: Sequence[Any]) -> NDArray[np.int64]:
+        known = self._single
+        return np.array([known[q] if q in known else self._one(q) for q in given], np.int64)
 
     def _one(self, coordinate: Any) -> int:
         name = name_of(coordinate)

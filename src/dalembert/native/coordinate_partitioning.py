@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
+from dalembert.native.elimination import LIGHT
 from dalembert.native.tape_polynomials import Polynomial, TapePolynomials, add, multiply
 
 Row = dict[int, Polynomial]
@@ -23,6 +24,9 @@ Row = dict[int, Polynomial]
 LONGEST_ROW = 12
 """Most coordinates of a row that is solved for one of them. The work in the independent coordinates grows with the cube
 of their number, and sparse elimination needs less for longer chains of bodies."""
+
+LEAST_SHARE = 1 / LIGHT
+"""Least share aᵢ²/Mᵢᵢ of the coordinate for which a row is solved, relative to those of the other coordinates."""
 
 
 class ReducedRow(NamedTuple):
@@ -52,6 +56,19 @@ class Partition:
     def pivot(self, s: int) -> float:
         """Return the coefficient of the coordinate for which row s is solved."""
         return self.rows[s].entries[self.dependent[s]][()]
+
+    def margins(self, M: sl.Matrix) -> list[tuple[Any, Any]]:
+        """Return pairs of which the first must be the larger one, so that no coordinate is solved from a small share.
+
+        The entries of T would be large, and digits lost where they are squared. Sizes are bounds over all angles.
+        """
+        found = list[tuple[Any, Any]]()
+        for s, i in enumerate(self.dependent):
+            sizes = {j: self.polynomials.bound(entry) for j, entry in self.rows[s].entries.items() if j != i}
+            # divisions by masses that change with the state would be as long as the solution itself
+            others = reduce(sl.add, (size * size / self.polynomials.least(M[j][j]) for j, size in sizes.items()), 0)
+            found.append((self.pivot(s) ** 2, sl.mul(LEAST_SHARE, sl.mul(M[i][i], others))))
+        return found
 
     @cached_property
     def transformation(self) -> dict[int, Row]:
@@ -146,17 +163,18 @@ def _solvable_for(polynomials: TapePolynomials, row: Row, M: sl.Matrix, uncouple
     """Return the coordinate for which a row is solved, or None.
 
     Of several ones it is that with the largest share aᵢ²/Mᵢᵢ in the row, as far as the masses are numbers: the
-    acceleration of a light coordinate follows that of heavy ones.
+    acceleration of a light coordinate follows that of heavy ones. None is chosen if all such shares are small.
     """
     if len(row) > LONGEST_ROW or not all(map(polynomials.is_bounded, row.values())):
         return None
 
     def share(i: int) -> float:
-        mass = M[i][i]
-        return row[i][()] ** 2 / (mass if isinstance(mass, (int, float)) and mass > 0 else 1)
+        mass, size = M[i][i], sum(map(abs, row[i].values()))
+        return size**2 / (mass if isinstance(mass, (int, float)) and mass > 0 else 1)
 
     choices = [i for i, entry in row.items() if uncoupled[i] and entry.keys() == {()}]
-    return max(choices, key=lambda i: (share(i), -i), default=None)
+    best = max(choices, key=lambda i: (share(i), -i), default=None)
+    return best if best is None or share(best) > LEAST_SHARE * max(map(share, row)) else None
 
 
 def _without_coordinate(polynomials: TapePolynomials, row: ReducedRow, other: ReducedRow, i: int, s: int) -> ReducedRow:
@@ -166,5 +184,8 @@ def _without_coordinate(polynomials: TapePolynomials, row: ReducedRow, other: Re
     factor = add({}, row.entries[i], 1 / other.entries[i][()])
     entries = dict(row.entries)
     for j, entry in other.entries.items():
+        if j == i:
+            del entries[j]  # also where rounding would leave something
+            continue
         entries[j] = polynomials.add_squares(add(entries.get(j, {}), multiply(factor, entry), -1))
     return ReducedRow(row.k, {j: entry for j, entry in entries.items() if entry}, {**row.multiples, s: factor})

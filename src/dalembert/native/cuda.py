@@ -18,6 +18,10 @@ WORTH_PINNING = 2**22
 """Bytes of an array from which on pinning it takes less time than it saves."""
 
 
+NON_BLOCKING = 1
+"""Flag of a stream that does not wait for other work on the GPU, for example that of JAX."""
+
+
 class GpuKernel:
     """A kernel that has been loaded onto the GPU."""
 
@@ -83,15 +87,6 @@ class GpuDevice:
             for place in places:
                 self._driver.cuMemFree_v2(place)  # unchecked: it fails only after another error
 
-    def put(self, array: Floats, place: ctypes.c_uint64) -> None:
-        """Copy an array to the GPU."""
-        if array.nbytes:
-            self._do("cuMemcpyHtoD_v2", place, array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
-
-    def get(self, array: Floats, place: ctypes.c_uint64) -> None:
-        """Copy an array from the GPU."""
-        self._do("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p), place, ctypes.c_size_t(array.nbytes))
-
     @contextmanager
     def pinned(self, array: Floats) -> Generator[None]:
         """Keep a large array in its place in memory, so that copies of it are several times as fast."""
@@ -104,31 +99,72 @@ class GpuDevice:
             if locked:
                 self._driver.cuMemHostUnregister(place)  # unchecked: it fails only after another error
 
-    def launch(
-        self, kernel: GpuKernel, count: int, block: int, arguments: Sequence[Any], meanwhile: Callable[[], None]
-    ) -> float:
-        """Run a kernel in ``count`` threads, and a function meanwhile; return the seconds that the kernel took."""
-        pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
-        grid, milliseconds = -(-count // block), ctypes.c_float()
-        with self._event() as began, self._event() as ended:
-            self._do("cuEventRecord", began, None)
-            self._do("cuLaunchKernel", kernel.function, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
-            self._do("cuEventRecord", ended, None)
-            meanwhile()
-            # a launch returns before the kernel has run, and errors of the kernel are reported here
-            self._do("cuCtxSynchronize")
-            self._do("cuEventElapsedTime", ctypes.byref(milliseconds), began, ended)
-        return milliseconds.value / 1000
-
     @contextmanager
-    def _event(self) -> Generator[ctypes.c_void_p]:
-        """Create an event, whose time can be measured, and free it at the end of the context."""
-        event = ctypes.c_void_p()
-        self._do("cuEventCreate", ctypes.byref(event), 0)
+    def stream(self) -> Generator[GpuStream]:
+        """Create a queue of work for the GPU; at the end of the context all of its work is done."""
+        stream, events = ctypes.c_void_p(), [ctypes.c_void_p(), ctypes.c_void_p()]
         try:
-            yield event
+            self._do("cuStreamCreate", ctypes.byref(stream), NON_BLOCKING)
+            for event in events:
+                self._do("cuEventCreate", ctypes.byref(event), 0)
+            yield GpuStream(self._do, stream, *events)
         finally:
-            self._driver.cuEventDestroy_v2(event)  # unchecked: it fails only after another error
+            # unchecked: these fail only after another error
+            self._driver.cuStreamSynchronize(stream)
+            for event in events:
+                self._driver.cuEventDestroy_v2(event)
+            self._driver.cuStreamDestroy_v2(stream)
+
+    def busy_seconds(self, streams: Sequence[GpuStream]) -> float:
+        """Wait for the work of streams, and return for how long one of their kernels at least was running."""
+        total = until = 0.0
+        for stream in streams:
+            stream.wait()
+            begin, end = (stream.milliseconds_since(streams[0], event) for event in (stream.began, stream.ended))
+            total, until = total + max(end - max(begin, until), 0.0), max(until, end)
+        return total / 1000
+
+
+class GpuStream:
+    """A queue of copies and one kernel: each begins once those before it are done, beside those of other queues."""
+
+    def __init__(
+        self, do: Callable[..., None], stream: ctypes.c_void_p, began: ctypes.c_void_p, ended: ctypes.c_void_p
+    ):
+        self._do, self._stream, self.began, self.ended = do, stream, began, ended
+
+    def put(self, array: Floats, place: ctypes.c_uint64) -> None:
+        """Copy an array to the GPU."""
+        if array.nbytes:
+            source, size = array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)
+            self._do("cuMemcpyHtoDAsync_v2", place, source, size, self._stream)
+
+    def get(self, array: Floats, place: ctypes.c_uint64) -> None:
+        """Copy an array from the GPU."""
+        target, size = array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes)
+        self._do("cuMemcpyDtoHAsync_v2", target, place, size, self._stream)
+
+    def launch(self, kernel: GpuKernel, count: int, block: int, arguments: Sequence[Any]) -> None:
+        """Run a kernel in ``count`` threads."""
+        pointers = (ctypes.c_void_p * len(arguments))(*(ctypes.addressof(a) for a in arguments))
+        grid = -(-count // block)
+        self._do("cuEventRecord", self.began, self._stream)
+        self._do("cuLaunchKernel", kernel.function, grid, 1, 1, block, 1, 1, 0, self._stream, pointers, None)
+        self._do("cuEventRecord", self.ended, self._stream)
+
+    def wait_for_kernel(self) -> None:
+        """Wait until the work before the kernel is done."""
+        self._do("cuEventSynchronize", self.began)
+
+    def wait(self) -> None:
+        """Wait until all work is done; errors of the kernel are reported here."""
+        self._do("cuStreamSynchronize", self._stream)
+
+    def milliseconds_since(self, first: GpuStream, event: ctypes.c_void_p) -> float:
+        """Return the time of an event since the kernel of another stream began."""
+        found = ctypes.c_float()
+        self._do("cuEventElapsedTime", ctypes.byref(found), first.began, event)
+        return found.value
 
 
 def _driver() -> Any:

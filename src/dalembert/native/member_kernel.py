@@ -19,17 +19,19 @@ from dalembert.native.assembly import write_program
 from dalembert.native.fixed_members import FixedMemberSteps
 from dalembert.native.initial_step import write_first_step
 from dalembert.native.integrator_parts import write_parts
+from dalembert.native.lanes import LaneModule
 from dalembert.native.member_writer import MemberPrograms, MemberWriter
 from dalembert.native.tableau import Tableau
 
 
-def write_member(module: ir.Module, programs: MemberPrograms, tableau: Tableau) -> ir.Function:
+def write_member(module: LaneModule, programs: MemberPrograms, tableau: Tableau) -> ir.Function:
     """Write member(…) with the steps of a method, fixed or adaptive.
 
     It stores how each motion ended: FINISHED, MORE or HAND_OVER of ``stepper``, and whether its start was exact.
     """
     parts = write_parts(module, programs.n, tableau, programs.hot)
-    start = write_program(module, "start", programs.start, hot=True)
+    with module.in_double():
+        start = write_program(module, "start", programs.start, hot=True)
     sliding = None if programs.sliding is None else write_program(module, "sliding", programs.sliding, hot=True)
     first_step = write_first_step(module, parts) if tableau.is_adaptive else None
     member = MemberWriter(module, parts, programs, start, sliding)

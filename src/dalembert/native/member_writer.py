@@ -10,7 +10,7 @@ from llvmlite import ir
 from dalembert.native.assembly import POINTER, element, load, store
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.lane_step import LaneStep
-from dalembert.native.lanes import DOUBLE, lane, spread, width_of
+from dalembert.native.lanes import DOUBLE, LaneModule, is_single, lane, rounded, spread, widened, width_of
 from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import HotPrograms, Program
@@ -52,7 +52,7 @@ class MemberWriter:
 
     def __init__(
         self,
-        module: ir.Module,
+        module: LaneModule,
         parts: Parts,
         programs: MemberPrograms,
         start: ir.Function,
@@ -64,21 +64,36 @@ class MemberWriter:
         q, qd, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
         self.settings, self.room, self.endings = rest
         n, numbers = programs.n, programs.parameters
-        self.state, self.p, self.work = w.array(parts.size), w.array(numbers), w.array(parts.workspace)
         self.members = MemberLanes(w, self.present)
-        velocities, apart = element(w.b, self.state, n), w.b.mul(own_parameters, whole(numbers))
-        for source, own, count, stride in (
-            (q, self.state, n, whole(n)),
-            (qd, velocities, n, whole(n)),
-            (p, self.p, numbers, apart),
-        ):
-            for j in w.each(count):
-                store(w.b, self.members.gathered(source, j, stride), own, j)
+        with module.in_double():  # starts are checked before they are rounded
+            state, parameters, checked = w.array(parts.size), w.array(numbers), w.array(parts.workspace)
+            velocities, apart = element(w.b, state, n), w.b.mul(own_parameters, whole(numbers))
+            for source, own, count, stride in (
+                (q, state, n, whole(n)),
+                (qd, velocities, n, whole(n)),
+                (p, parameters, numbers, apart),
+            ):
+                for j in w.each(count):
+                    store(w.b, self.members.gathered(source, j, stride), own, j)
+            w.b.call(start, [state, spread(w.b, self.members.scalar(self.times, 0)), parameters, checked])
+        self.state, self.p = self._rounded(state, parts.size), self._rounded(parameters, numbers)
+        # the flags and the scales of the start; the rest of the memory is free
+        self.work = self._rounded(checked, 2 + parts.size, parts.workspace)
         self.step = LaneStep(w, parts)
         self.begin = spread(w.b, self.members.scalar(self.times, 0))
-        w.b.call(start, [self.state, self.begin, self.p, self.work])
         self.end_unless(load(w.b, self.work, 0))
         self.exact = w.b.fmul(w.number(EXACT_START), load(w.b, self.work, 1))
+
+    def _rounded(self, array: Any, count: int, length: int | None = None) -> Any:
+        """Return an array of doubles in the precision of the module; its ``length`` may exceed the numbers copied."""
+        if not is_single(self.module):
+            return array
+        found = self.w.array(length or count)
+        for j in self.w.each(count):
+            with self.module.in_double():
+                value = load(self.w.b, array, j)
+            store(self.w.b, rounded(self.w.b, value), found, j)
+        return found
 
     def end_unless(self, flag: Any) -> None:
         """Hand over members whose flag is not one."""
@@ -139,7 +154,8 @@ class MemberWriter:
                 own = b.mul(b.mul(member, kept), whole(size))
                 for j in w.each(size):
                     at = b.add(own, b.add(place, j))
-                    b.store(lane(b, load(b, state, j), k), b.gep(self.out, [at], source_etype=DOUBLE))
+                    value = widened(b, lane(b, load(b, state, j), k))
+                    b.store(value, b.gep(self.out, [at], source_etype=DOUBLE))
         infinite = b.fcmp_unordered("!=", self.members.read(nothing), w.number(0.0))
         self.members.end(b.and_(chosen, infinite), HAND_OVER)
 
@@ -148,5 +164,5 @@ class MemberWriter:
         b = self.w.b
         endings = b.fadd(self.members.read(self.members.ending), self.exact)
         for k, member in enumerate(self.members.lanes):
-            b.store(lane(b, endings, k), b.gep(self.endings, [member], source_etype=DOUBLE))
+            b.store(widened(b, lane(b, endings, k)), b.gep(self.endings, [member], source_etype=DOUBLE))
         b.ret_void()

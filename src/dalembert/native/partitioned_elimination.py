@@ -105,8 +105,9 @@ class PartitionedElimination:
         for j, u in enumerate(self.inner.order):
             if u >= own:
                 limits[j] = full.smallest[n + u - own]
-        masses = [*zip(full.pivots[:n], full.smallest[:n], strict=True)]
-        return uncertain([*masses, *zip(self.inner.signed_pivots(), limits, strict=True)])
+        masses = zip(full.pivots[:n], full.smallest[:n], strict=True)
+        inner = zip(self.inner.signed_pivots(), limits, strict=True)
+        return uncertain([*self.partition.margins(self.M), *masses, *inner])
 
 
 def _pattern(matrix: sl.Matrix) -> list[set[int]]:

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed
+from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed, uses
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
 LONGEST = 72
@@ -94,7 +93,7 @@ def program_text(
     """
     # a tape also holds what other programs, and abandoned attempts of simplification, recorded
     lines = needed(program)
-    uses = _uses(program, lines)
+    counts = uses(program, lines)
     written: dict[int, Text] = {}
     conditions: set[int] = set()
     assignments: list[Assignment] = []
@@ -114,7 +113,7 @@ def program_text(
             own = Text(f"{lookup_name(polynomial)}({text(place).text})", ATOM)
         else:
             own = language.operation(operation.name, [text(a) for a in operation.arguments])
-        if uses[line] > 1 or len(own.text) > LONGEST:
+        if counts[line] > 1 or len(own.text) > LONGEST:
             name = f"v{len(assignments) + 1}"
             assignments.append(Assignment(name, own.text, line in conditions))
             own = Text(name, ATOM)
@@ -138,12 +137,6 @@ def inputs_of(program: Program) -> list[tuple[str, int]]:
     """Return the inputs that a program uses, by array and index."""
     operations = (program.tape.lines[line] for line in needed(program))
     return sorted(operation.arguments for operation in operations if operation.name == "input")
-
-
-def _uses(program: Program, lines: Sequence[int]) -> Counter[int]:
-    """Return how often each line is used, by other lines and as an output."""
-    operands = [a for line in lines for a in program.tape.lines[line].arguments]
-    return Counter(a.line for a in (*operands, *program.outputs) if isinstance(a, Value))
 
 
 def _is_condition(operation: Operation, conditions: set[int]) -> bool:

@@ -14,8 +14,8 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from dalembert.errors import InputError
-from dalembert.native.assembly import POINTER, element, optimised
-from dalembert.native.lanes import GpuModule
+from dalembert.native.assembly import POINTER, optimised
+from dalembert.native.lanes import DOUBLE, GpuModule
 from dalembert.native.member_kernel import write_member
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.tableau import Tableau
@@ -36,9 +36,9 @@ SMALL = 6400
 registers, and the driver translates the kernel within seconds."""
 
 
-def ptx_of(programs: MemberPrograms, tableau: Tableau) -> str:
-    """Return the kernel ``members`` as PTX."""
-    module = GpuModule()
+def ptx_of(programs: MemberPrograms, tableau: Tableau, *, single: bool = False) -> str:
+    """Return the kernel ``members`` as PTX, in double or in single precision."""
+    module = GpuModule(single=single)
     _write_kernel(module, write_member(module, programs, tableau), programs)
     _inline(module)
     machine = _machine()
@@ -74,8 +74,10 @@ def call_member(w: Writer, member: ir.Function, i: Any, programs: MemberPrograms
     n, size = whole(programs.n), whole(2 * programs.n)
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
     lengths = n, n, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size), whole(1)
+    # in memory numbers are doubles, also if the members compute in single precision
     positions, velocities, parameters, to, ended = (
-        element(w.b, array, w.b.mul(i, length)) for array, length in zip((q, qd, p, out, endings), lengths, strict=True)
+        w.b.gep(array, [w.b.mul(i, length)], source_etype=DOUBLE)
+        for array, length in zip((q, qd, p, out, endings), lengths, strict=True)
     )
     w.b.call(
         member, [positions, velocities, parameters, own, whole(1), times, outputs, every, to, settings, room, ended]

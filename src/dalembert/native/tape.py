@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dalembert.native.signs import Signed, record_without_signs
@@ -197,6 +198,12 @@ def needed(program: Program) -> list[int]:
         if line in lines:
             lines |= {a.line for a in program.tape.lines[line].arguments if isinstance(a, Value)}
     return sorted(lines)
+
+
+def uses(program: Program, lines: Sequence[int]) -> Counter[int]:
+    """Return how often each line is used, by other lines and as an output."""
+    operands = [a for line in lines for a in program.tape.lines[line].arguments]
+    return Counter(a.line for a in (*operands, *program.outputs) if isinstance(a, Value))
 
 
 DIVISION = 8

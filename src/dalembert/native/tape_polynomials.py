@@ -7,11 +7,13 @@ one. A tape recognises operations that are the same; a polynomial recognises suc
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from dalembert.native.tape import Tape, Value
+from dalembert.numerics.tolerances import ROUNDING
 
 LONGEST_SUM = 48
 """Sums of more terms are not expanded: it would take more operations to evaluate them as polynomials."""
@@ -26,8 +28,8 @@ def add(p: Polynomial, q: Polynomial, factor: float = 1) -> Polynomial:
     """Return p + factor q."""
     total = dict(p)
     for product, coefficient in q.items():
-        total[product] = total.get(product, 0) + factor * coefficient
-    return _without_zeros(total)
+        _add_term(total, product, factor * coefficient)
+    return total
 
 
 def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
@@ -35,13 +37,17 @@ def multiply(p: Polynomial, q: Polynomial) -> Polynomial:
     total: Polynomial = {}
     for a, x in p.items():
         for b, y in q.items():
-            product = tuple(sorted((*a, *b)))
-            total[product] = total.get(product, 0) + x * y
-    return _without_zeros(total)
+            _add_term(total, tuple(sorted((*a, *b))), x * y)
+    return total
 
 
-def _without_zeros(p: Polynomial) -> Polynomial:
-    return {product: coefficient for product, coefficient in p.items() if coefficient != 0}
+def _add_term(total: Polynomial, product: tuple[int, ...], coefficient: float) -> None:
+    """Add a term in place; terms cancel if rounding alone is left of them, which would else count as an entry."""
+    before = total.pop(product, 0)
+    after = before + coefficient
+    # what is not finite stays
+    if not abs(after) <= ROUNDING * max(abs(before), abs(coefficient)) < math.inf:
+        total[product] = after
 
 
 class TapePolynomials:
@@ -98,7 +104,36 @@ class TapePolynomials:
     def is_bounded(self, p: Polynomial) -> bool:
         """Return whether a polynomial is known to be bounded: it contains sines, cosines and parameters alone."""
         lines = {line for product in p for line in product}
-        return all(self.tape.lines[line].name in ("sin", "cos") or self._is_constant(line) for line in lines)
+        return all(self._is_angle(line) or self._is_constant(line) for line in lines)
+
+    def bound(self, p: Polynomial) -> Any:
+        """Record a bound of the size of a bounded polynomial, from its constants."""
+        total: Any = 0
+        for product, coefficient in p.items():
+            size: Any = abs(coefficient)
+            for line in product:
+                if self._is_constant(line):
+                    size = size * self.tape.record("fabs", self.tape.value(line))
+            total = total + size
+        return total
+
+    def least(self, value: Any) -> Any:
+        """Record a lower bound of a positive value that no angle changes; return the value itself if none is known.
+
+        Such a bound of c (a + b sin²), with a and b of the same sign, is c a.
+        """
+        p = self.add_squares(self.expand(value))
+        constants = {product: tuple(line for line in product if self._is_constant(line)) for product in p}
+        bound = next((product for product, own in constants.items() if own == product), None)
+        if bound is None or any(own != bound for own in constants.values()):
+            return value
+        factors = [(line, product.count(line)) for product in p for line in {*product} - {*bound}]
+        squares = all(self._is_angle(line) and count % 2 == 0 for line, count in factors)
+        same_sign = all(coefficient * p[bound] > 0 for coefficient in p.values())
+        return self.record({bound: p[bound]}) if squares and same_sign else value
+
+    def _is_angle(self, line: int) -> bool:
+        return self.tape.lines[line].name in ("sin", "cos")
 
     def _is_constant(self, line: int) -> bool:
         return self.tape.is_constant(self.tape.value(line))

@@ -28,9 +28,14 @@ class Writer:
     """Writes one LLVM function, with loops, branches and variables."""
 
     def __init__(self, module: ir.Module, name: str, arguments: Sequence[Any], result: Any = None):
-        self.module, self.real = module, real_type(module)
+        self.module = module
         self.function = ir.Function(module, ir.FunctionType(result or ir.VoidType(), arguments), name)
         self.b: Any = ir.IRBuilder(self.function.append_basic_block())  # its stubs lack the flags of operations
+
+    @property
+    def real(self) -> Any:
+        """The number type of the module."""
+        return real_type(self.module)
 
     def variable(self, kind: Any, start: Any) -> Any:
         """Allocate a variable with an initial value; return its address."""
