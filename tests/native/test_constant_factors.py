@@ -106,3 +106,23 @@ def test_steps_take_fewer_operations(system, most):
     hot = Programs(source, range(len(source.levels)), None).hot(2)
     found = [operations_of_step(program) for program in (hot.accelerate, hot.project)]
     assert all(own <= limit for own, limit in zip(found, most, strict=True))
+
+
+def test_a_comparison_that_is_known_once_its_factor_is_gone_is_no_operand_of_a_condition():
+    tape = Tape()
+    mass, x = tape.input("p", 0), tape.input("y", 0)
+    heavy = tape.record("<", mass * 1e-9, mass)
+    flag = tape.record("select", tape.record("and", heavy, tape.record("<", 0.0, x)), 1.0, 0.0)
+    found = _Rewriting(Program(tape, [flag])).program()
+    conditions = [found.tape.lines[line] for line in needed(found) if found.tape.lines[line].name == "and"]
+    assert all(isinstance(a, Value) for condition in conditions for a in condition.arguments)
+    assert [values_of(found, {"p": [m], "y": [1.0]}) for m in (2.0, 0.0, -2.0)] == [[1.0], [0.0], [0.0]]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_conditions_with_a_known_operand_are_not_recorded(known):
+    tape = Tape()
+    open_ = tape.record("<", tape.input("y", 0), 1.0)
+    for both in ((open_, known), (known, open_)):
+        assert tape.record("and", *both) is (open_ if known else False)
+        assert tape.record("or", *both) is (True if known else open_)

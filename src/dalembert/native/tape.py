@@ -84,6 +84,9 @@ class Tape:
         # a condition that is known selects now; the other branch is then not computed
         if name == "select" and isinstance(arguments[0], Number):
             return arguments[1] if arguments[0] else arguments[2]
+        if name in ("and", "or") and any(isinstance(a, Number) for a in arguments):
+            known, other = sorted(arguments, key=lambda a: not isinstance(a, Number))
+            return other if bool(known) == (name == "and") else bool(known)
         return record_without_signs(self, name, arguments)
 
     def line(self, name: str, *arguments: Any) -> Value:
