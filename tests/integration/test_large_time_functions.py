@@ -41,3 +41,16 @@ def test_steps_end_at_the_times_of_a_signal(kind: str, impulse: float) -> None:
     run = pushed({y: da.signal(*knots, kind, extend="hold")})
     np.testing.assert_allclose(run.qd[-1, N:], impulse / 2, rtol=1e-11)
     np.testing.assert_allclose(run.at(70.5).qd[0, N:], impulse / 2, rtol=1e-11)
+
+
+def test_work_of_a_force_that_the_steps_do_not_feel() -> None:
+    """Constraints carry it at constant speed, so that the steps are long: the ledger divides them."""
+    carried = da.Constraint.over(u - 2 * t, {u: x}, name="carried")
+    system = da.System((x, y), 1, {x: sp.cos(60 * t) ** 3}, carried)
+    run = da.simulate(system, REST, np.concatenate([np.full(N, 2.0), np.zeros(N)]), [0, 0.35, 1])
+    ledger = run.ledger()
+    expected = 2 * (np.sin(60 * run.t) - np.sin(60 * run.t) ** 3 / 3) / 60
+    assert run.statistics["steps"] < 20
+    np.testing.assert_allclose(ledger["applied forces"], N * expected, rtol=0, atol=1e-9 * N)
+    np.testing.assert_allclose(ledger["carried[7]"], -expected, rtol=0, atol=1e-9)
+    assert not ledger.notes
