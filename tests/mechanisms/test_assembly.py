@@ -42,6 +42,25 @@ def test_every_change_is_reported_with_its_values():
     assert pickle.loads(pickle.dumps(start.changes)) == start.changes
 
 
+@pytest.mark.parametrize("links", [2, 110])
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_small_mechanisms_report_the_same_changes(links, unit):
+    """A chain with pins off by 1e-4 of a link, in metres and in another unit; many links are compared at once."""
+
+    def changes(unit):
+        bodies = [da.PlanarBody(f"b{k}", 1, unit**2 / 12, position=((k + 0.5001) * unit, 0)) for k in range(links)]
+        ends = [da.ground.at(0, 0), *(body.at(unit / 2, 0) for body in bodies[:-1])]
+        joints = [
+            da.Revolute(f"j{k}", end, body.at(-unit / 2, 0))
+            for k, (end, body) in enumerate(zip(ends, bodies, strict=True))
+        ]
+        return da.Mechanism(bodies, joints).assemble().changes
+
+    found, wanted = changes(unit), changes(1.0)
+    assert [change.quantity for change in found] == [change.quantity for change in wanted] and found
+    assert [change.amount / unit for change in found] == pytest.approx([change.amount for change in wanted], rel=1e-6)
+
+
 def test_the_report_as_text_and_in_a_notebook():
     start = slider_crank(spin=5).assemble(keep="theta_crank")
     lines = repr(start).splitlines()

@@ -177,7 +177,7 @@ class SampledSimulation:
         return np.array(self.bounds)[np.searchsorted(self.samples, times, side="right") - 1]
 
 
-SHORTEST = 1e-6
+SHORTEST_INTERVAL = 1e-6
 """A last interval shorter than this fraction of the period is rounding of the end, and joined to the one before."""
 
 
@@ -185,7 +185,7 @@ def _samples(t: float, t1: float, period: float | None) -> Iterator[float]:
     """Yield the times of samples, then t1; products, because sums of periods would accumulate rounding."""
     assert period is not None
     for k in count():
-        if k and t + k * period > t1 - SHORTEST * period:
+        if k and t + k * period > t1 - SHORTEST_INTERVAL * period:
             break
         yield t + k * period
     yield t1

@@ -22,9 +22,9 @@ from dalembert.model.system import System
 EXAMINED = 64
 """Largest number of members that are simulated in double precision as well, evenly spaced."""
 
-ROUNDING = float(np.finfo(np.float32).eps)
+SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
 
-LEAST_RTOL = 10 * ROUNDING
+LEAST_SINGLE_RTOL = 10 * SINGLE_ROUNDING
 """Least relative tolerance: the estimated error of a step is a difference of stages, which are rounded."""
 
 
@@ -45,12 +45,12 @@ def refuse_single(system: System, method: Method, device: str, reference: Member
         )
     if method.step is not None:
         return
-    if method.rtol < LEAST_RTOL:
+    if method.rtol < LEAST_SINGLE_RTOL:
         raise InputError(
-            f"`rtol` must be at least {LEAST_RTOL:.1e} {with_it}, whose rounding is {ROUNDING:.1e}; got "
+            f"`rtol` must be at least {LEAST_SINGLE_RTOL:.1e} {with_it}, whose rounding is {SINGLE_ROUNDING:.1e}; got "
             f'{method.rtol:g}. Choose a larger `rtol`, a fixed `step`, or `precision="double"`.'
         )
-    least = ROUNDING * float(np.abs(reference.q).max(initial=0.0))
+    least = SINGLE_ROUNDING * float(np.abs(reference.q).max(initial=0.0))
     if method.atol is not None and np.min(method.atol) < least:
         raise InputError(
             f"`atol` must be at least {least:.1e} {with_it}, the rounding of the coordinates at the start; got "

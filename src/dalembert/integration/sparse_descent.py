@@ -19,25 +19,25 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import LargeDynamics
 
-NEAREST = 1e-9
+DISTANCE_TOLERANCE = 1e-9
 """The state is the nearest one if the distance changes along the constraints by less than this part of it."""
 
-MOST_STEPS = 100
+MOST_DESCENT_STEPS = 100
 """Most steps towards the constraints, and most towards the nearest point on them."""
 
 MOST_DIRECTIONS = 300
 """Most conjugate directions for one step."""
 
-LEAST_CURVATURE = 1e-3
+LEAST_CONJUGATE_CURVATURE = 1e-3
 """Least curvature of the distance in a conjugate direction; after a smaller or a negative one the step is cut there."""
 
-DIFFERENCE = 1e-3
+ROW_DIFFERENCE = 1e-3
 """Length of the differences of A, as a part of the distance: they determine only the steps."""
 
-ROUNDED = 1e-10
+LAST_CORRECTION = 1e-10
 """A correction below this part of the coordinates is the last one: its own error is of the order of its square."""
 
-SHORTEST = 2.0**-30
+SHORTEST_PART = 2.0**-30
 """Shortest part of a step that is tried."""
 
 
@@ -56,7 +56,7 @@ class Descent:
         assert elimination is not None
         elimination.used = self.rows
         x = self.on_constraints(self.start)
-        for _ in range(MOST_STEPS if self.holds(x) else 0):
+        for _ in range(MOST_DESCENT_STEPS if self.holds(x) else 0):
             step, is_nearest = self.step(x)
             shorter = None if is_nearest else self.shorter(x, step)
             if shorter is None:
@@ -78,22 +78,22 @@ class Descent:
 
     def holds(self, x: Floats) -> bool:
         """Return whether the point of the last evaluation is on the constraints."""
-        return self.missed() <= NEAREST * self.size(x - self.start)
+        return self.missed() <= DISTANCE_TOLERANCE * self.size(x - self.start)
 
     def on_constraints(self, x: Floats) -> Floats:
         """Return a point on the constraints, by the shortest steps as long as these reduce the residuals."""
         self.evaluate(x)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_DESCENT_STEPS):
             self.code.factor()
             missed, step = self.missed(), self.code.correction(self.code.residuals[self.level])[1]
             part = 1.0
             self.evaluate(x - step)
-            if np.abs(step).max(initial=0.0) <= ROUNDED * max(1.0, float(np.abs(x).max(initial=0.0))):
+            if np.abs(step).max(initial=0.0) <= LAST_CORRECTION * np.abs(x).max(initial=0.0):
                 return x - step
-            while not self.missed() < (1 - part / 4) * missed and part > SHORTEST:
+            while not self.missed() < (1 - part / 4) * missed and part > SHORTEST_PART:
                 part /= 2
                 self.evaluate(x - part * step)
-            if part <= SHORTEST:
+            if part <= SHORTEST_PART:
                 break
             x = x - part * step
         return x
@@ -109,9 +109,9 @@ class Descent:
         across = code.mass.solve(force)
         slope = d - across
         length = self.size(d)
-        if self.size(slope) <= NEAREST * length:
+        if self.size(slope) <= DISTANCE_TOLERANCE * length:
             return slope, True
-        elimination, h = code.elimination, DIFFERENCE * float(np.abs(d).max())
+        elimination, h = code.elimination, ROW_DIFFERENCE * float(np.abs(d).max())
         assert elimination is not None
 
         def allowed(v: Floats) -> Floats:
@@ -134,7 +134,7 @@ class Descent:
         for _ in range(MOST_DIRECTIONS):
             bent = curved(direction)
             curvature = direction @ times(bent)
-            if curvature <= LEAST_CURVATURE * (direction @ times(direction)):
+            if curvature <= LEAST_CONJUGATE_CURVATURE * (direction @ times(direction)):
                 return x if x.any() else direction
             x = x + square / curvature * direction
             rest = rest - square / curvature * bent
@@ -147,7 +147,7 @@ class Descent:
     def shorter(self, x: Floats, step: Floats) -> Floats | None:
         """Return a point on the constraints along a step that is nearer to the start; None if there is none."""
         length, part = self.size(x - self.start), 1.0
-        while part > SHORTEST:
+        while part > SHORTEST_PART:
             new = self.on_constraints(x + part * step)
             if self.size(new - self.start) < length and self.holds(new):
                 return new

@@ -130,7 +130,7 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
         new = start - code.correction(residual - code.A @ (x - start))[1]
         step = np.abs(new - x).max(initial=0.0)
         state[level] = new
-        if not np.isfinite(step) or step <= CLOSE * max(1.0, float(np.abs(new).max(initial=0.0))):
+        if not np.isfinite(step) or step <= CLOSE * np.abs(new).max(initial=0.0):
             break
     return _verified(dynamics, (state[0], state[1]), t, numbers, level)
 

@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from jax import Array
 
 
-MOST_KEPT = 64
+KEPT_DYNAMICS = 64
 """Systems whose programs are kept for the next call. A JAX program takes ten memory maps or more, a system up to 500,
 and Linux ends a process that has more than 65 530."""
 
 
-@lru_cache(maxsize=MOST_KEPT)
+@lru_cache(maxsize=KEPT_DYNAMICS)
 def build(system: System | FunctionSystem) -> Dynamics:
     """Return the dynamics of a system as compiled functions of numbers; the same system is built only once.
 

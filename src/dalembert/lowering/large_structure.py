@@ -25,7 +25,7 @@ from dalembert.native.servo_terms import RowStructure, ServoTerms
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import SAME_VALUE, SHARE_TOLERANCE
 
-HIGHEST_ORDER = 6
+HIGHEST_LARGE_ORDER = 6
 """Highest derivative of a requirement in which inputs are looked for: models in use need four, for a load behind an
 elastic element, and programs become long."""
 
@@ -97,7 +97,12 @@ def _structure(dynamics: LargeDynamics, servos: ServoTerms, states: list[Any]) -
             continue
         order, owner = found.orders[i] + 1, found.owners[i]
         several = bool(basis) and not {i, *basis}.isdisjoint(found.differentiated)
-        if len(kept) == len(servos.layout.actuators) or order > HIGHEST_ORDER or several or not _can_continue(dynamics):
+        if (
+            len(kept) == len(servos.layout.actuators)
+            or order > HIGHEST_LARGE_ORDER
+            or several
+            or not _can_continue(dynamics)
+        ):
             raise _refusal(dynamics, servos, found, i, basis, kept)
         orders = tuple(order if k == i and not basis else old for k, old in enumerate(found.orders))
         if basis:

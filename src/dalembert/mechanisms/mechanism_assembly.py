@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.common.notebook_html import block, paragraph, table
@@ -27,11 +28,12 @@ from dalembert.model.input_values import parameter_values, scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.numerics.constraint_solver import root
+from dalembert.numerics.tolerances import ROUNDING
 from dalembert.verbs import consistent_state, prepared
 
 UNCHANGED = 1e-9
-"""Largest change, relative to the size of the quantity or to one, that is not reported: the solution of the equations
-leaves less."""
+"""Largest change that is not reported: for angles in radians, for other quantities relative to the largest one of their
+kind in the mechanism. The solution of the equations leaves less."""
 
 MOST_CHANGES_PRINTED = 10
 """Largest number of changes that are printed."""
@@ -119,7 +121,8 @@ def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool
     except StateError as error:
         _raise_contradiction(solve, kept, error)
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
-    changes = tuple(change for quantity in known if (change := _change(quantity, state)) is not None)
+    sizes = _sizes(mechanism.bodies, State(np.array(q), np.array(qd)), state)
+    changes = tuple(change for quantity in known if (change := _change(quantity, state, sizes)) is not None)
     return Assembly(state.q, state.qd, changes, tuple(dict.fromkeys(quantity.name for quantity in kept)))
 
 
@@ -143,15 +146,16 @@ def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Ass
 
 def _changes_one_by_one(bodies: Sequence[Any], q: Floats, qd: Floats, state: State) -> Iterator[AssemblyChange]:
     """Yield the changes of a given state (q, q̇), body by body; for a body that has not moved there are none."""
-    sizes = np.array([len(body.letters) for body in bodies])
-    ends = np.cumsum(sizes)
+    counts = np.array([len(body.letters) for body in bodies])
+    ends = np.cumsum(counts)
+    sizes = _sizes(bodies, State(q, qd), state)
     moved = np.maximum(np.abs(state.q - q), np.abs(state.qd - qd))
-    largest = np.maximum.reduceat(moved, ends - sizes)
-    for i in np.flatnonzero(largest > UNCHANGED / 100).tolist():
+    largest = np.maximum.reduceat(moved, ends - counts)
+    for i in np.flatnonzero(largest > UNCHANGED / 100 * min(sizes.values())).tolist():
         names = coordinate_names(bodies[i])
         own = slice(ends[i] - len(names), ends[i])
         for quantity in given_quantities((bodies[i],), names):
-            if (change := _change(quantity, State(state.q[own], state.qd[own]))) is not None:
+            if (change := _change(quantity, State(state.q[own], state.qd[own]), sizes)) is not None:
                 yield change
 
 
@@ -261,11 +265,24 @@ def _kept(keep: Any, known: Sequence[Quantity], names: Sequence[str], q: Any, qd
     return [quantity for name in asked for quantity in by_name[name]]
 
 
-def _change(quantity: Quantity, state: State) -> AssemblyChange | None:
+def _sizes(bodies: Sequence[Any], given: State, found: State) -> dict[str, float]:
+    """Return the sizes of quantities by kind: the largest one of all bodies, one for angles and where all are zero."""
+    places = np.concatenate([np.arange(len(body.letters)) < body.dimension for body in bodies])
+
+    def largest(states: Sequence[Floats], columns: NDArray[np.bool_]) -> float:
+        size = max(float(np.abs(x[: len(places)][columns]).max(initial=0.0)) for x in states)
+        return size if size > ROUNDING else 1.0
+
+    rates = (given.qd, found.qd)
+    sizes = {"position": largest((given.q, found.q), places), "velocity": largest(rates, places)}
+    return sizes | {"angle": 1.0, "orientation": 1.0, "spin": largest(rates, ~places)}
+
+
+def _change(quantity: Quantity, state: State, sizes: Mapping[str, float]) -> AssemblyChange | None:
     """Return the change of a quantity, None if there is none beyond rounding."""
     found = quantity.values(state.q, state.qd)
     amount = quantity.change(found)
-    if amount <= UNCHANGED * max(1.0, float(np.linalg.norm(quantity.given))):
+    if amount <= UNCHANGED * sizes[quantity.name.partition(" of ")[0]]:
         return None
     return AssemblyChange(quantity.name, quantity.given, found, amount)
 

@@ -20,7 +20,7 @@ from dalembert.native.tape import Program, Tape, Value, needed, operations, uses
 SUMS = ("fadd", "fsub")
 
 
-class Factored(NamedTuple):
+class ScaledValue(NamedTuple):
     """The product of a number, powers of constant values, and a value that is no such product, or 1.
 
     The exponents of constant values are given by their lines on the tape; none is zero.
@@ -78,7 +78,7 @@ class _Rewriting:
 
     def __init__(self, program: Program):
         self.old, self.tape, self.flags = program, Tape(), _flags(program)
-        self._found: dict[int, Factored] = {}
+        self._found: dict[int, ScaledValue] = {}
         self._products: dict[tuple[Any, ...], Any] = {}
 
     def program(self) -> Program:
@@ -88,7 +88,7 @@ class _Rewriting:
             self._found[line] = self._flag(arguments) if line in self.flags else self._line(name, arguments)
         return Program(self.tape, [self._argument(output) for output in self.old.outputs])
 
-    def _line(self, name: str, arguments: tuple[Any, ...]) -> Factored:
+    def _line(self, name: str, arguments: tuple[Any, ...]) -> ScaledValue:
         """Record a line of the old program."""
         if name == "input":
             return self._separated(self.tape.input(*arguments))
@@ -100,37 +100,40 @@ class _Rewriting:
                 return self._sum(first, second, 1 if name == "fadd" else -1)
         return self._separated(self.tape.record(name, *map(self._argument, arguments)))
 
-    def _flag(self, arguments: tuple[Any, ...]) -> Factored:
+    def _flag(self, arguments: tuple[Any, ...]) -> ScaledValue:
         """Record a < b without a factor that both have in common; false, too, if that factor is not positive."""
         a, b = map(self._factored, arguments)
         if not (a.powers == b.powers and a.powers and b.number > 0):
             return self._separated(self.tape.record("<", *map(self._value, (a, b))))
-        first, second = self._value(Factored(a.number / b.number, {}, a.core)), self._value(Factored(1.0, {}, b.core))
-        positive = self.tape.record("<", 0.0, self._value(Factored(1.0, b.powers, 1)))
+        first, second = (
+            self._value(ScaledValue(a.number / b.number, {}, a.core)),
+            self._value(ScaledValue(1.0, {}, b.core)),
+        )
+        positive = self.tape.record("<", 0.0, self._value(ScaledValue(1.0, b.powers, 1)))
         return self._separated(self.tape.record("and", positive, self.tape.record("<", first, second)))
 
-    def _factored(self, a: Any) -> Factored:
+    def _factored(self, a: Any) -> ScaledValue:
         """Return a value of the old program, or a number."""
-        return self._found[a.line] if isinstance(a, Value) else Factored(float(a), {}, 1)
+        return self._found[a.line] if isinstance(a, Value) else ScaledValue(float(a), {}, 1)
 
     def _argument(self, a: Any) -> Any:
         """Return an argument of the old program on the new tape."""
         return self._value(self._found[a.line]) if isinstance(a, Value) else a
 
-    def _separated(self, value: Any) -> Factored:
+    def _separated(self, value: Any) -> ScaledValue:
         """Return a value on the new tape with its sign as a factor; a constant is a factor itself."""
         if not isinstance(value, Value):
-            return Factored(float(value), {}, 1)
+            return ScaledValue(float(value), {}, 1)
         sign, rest = self.tape.signed(value)
-        return Factored(sign, {rest.line: 1}, 1) if self.tape.is_constant(rest) else Factored(sign, {}, rest)
+        return ScaledValue(sign, {rest.line: 1}, 1) if self.tape.is_constant(rest) else ScaledValue(sign, {}, rest)
 
-    def _product(self, a: Factored, b: Factored, exponent: int) -> Factored:
+    def _product(self, a: ScaledValue, b: ScaledValue, exponent: int) -> ScaledValue:
         """Return a b, or a / b for an exponent of −1."""
         number = a.number * b.number if exponent > 0 else a.number / b.number
         core = self._separated(a.core * b.core if exponent > 0 else a.core / b.core)
-        return Factored(number * core.number, _multiplied(a.powers, b.powers, exponent), core.core)
+        return ScaledValue(number * core.number, _multiplied(a.powers, b.powers, exponent), core.core)
 
-    def _sum(self, a: Factored, b: Factored, sign: int) -> Factored:
+    def _sum(self, a: ScaledValue, b: ScaledValue, sign: int) -> ScaledValue:
         """Return a ± b, with the factors taken out that both have in common."""
         common = {
             line: (min if own > 0 else max)(own, b.powers[line])
@@ -138,12 +141,12 @@ class _Rewriting:
             if own * b.powers.get(line, 0) > 0
         }
         number = a.number if abs(a.number) == abs(b.number) else 1.0
-        first = self._value(Factored(a.number / number, _multiplied(a.powers, common, -1), a.core))
-        second = self._value(Factored(sign * b.number / number, _multiplied(b.powers, common, -1), b.core))
+        first = self._value(ScaledValue(a.number / number, _multiplied(a.powers, common, -1), a.core))
+        second = self._value(ScaledValue(sign * b.number / number, _multiplied(b.powers, common, -1), b.core))
         inner = self._separated(first + second)
-        return Factored(number * inner.number, _multiplied(common, inner.powers, 1), inner.core)
+        return ScaledValue(number * inner.number, _multiplied(common, inner.powers, 1), inner.core)
 
-    def _value(self, own: Factored) -> Any:
+    def _value(self, own: ScaledValue) -> Any:
         """Record the product of all factors; constants first, whose product is then the same for all steps."""
         key = own.number, tuple(sorted(own.powers.items())), own.core
         if key not in self._products:
