@@ -21,7 +21,7 @@ import dalembert as da
 from dalembert.figures.style import COLOURS, blank_figure, plain_axis
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures" / "ensembles"
-SIDE = 1000
+SIDE = 2000
 """Points along each side of the basins of attraction."""
 
 ROD, DEPTH = 3.0, 0.3
@@ -61,7 +61,8 @@ def basins(side: int) -> Any:
     axis = figure.subplots()
     picture = nearest.reshape(side, side)
     shades = ListedColormap([COLOURS[0], COLOURS[1], COLOURS[2]])
-    axis.imshow(picture, origin="lower", extent=(-2, 2, -2, 2), cmap=shades, interpolation="nearest")
+    smooth = {"interpolation": "antialiased", "interpolation_stage": "rgba"}
+    axis.imshow(picture, origin="lower", extent=(-2, 2, -2, 2), cmap=shades, **smooth)
     axis.plot(*np.array(magnets())[:, :2].T, "o", color="white", markeredgecolor="black", markersize=7)
     axis.set(xlabel="x at release", ylabel="y at release")
     return figure
@@ -74,7 +75,7 @@ def band(side: int) -> Any:
     drag = [-damping * q.diff(da.t) for q in (x, y)]
     rod = da.Constraint(x**2 + y**2 - length**2, name="rod")
     system = da.System((x, y), sp.eye(2), (drag[0], drag[1] - sp.Rational(981, 100)), rod)
-    rng, count, times = np.random.default_rng(1), 10 * side, np.linspace(0, 8, 401)
+    rng, count, times = np.random.default_rng(1), 5 * side, np.linspace(0, 8, 401)
     lengths, angle = 1 + 0.05 * rng.standard_normal(count), 0.8 * (1 + 0.05 * rng.standard_normal(count))
     numbers = {"l": lengths, "c": 0.3 * (1 + 0.05 * rng.standard_normal(count))}
     start = np.stack([lengths * np.sin(angle), -lengths * np.cos(angle)], axis=1)
@@ -101,7 +102,7 @@ def stick_slip_map(side: int) -> Any:
     belt = da.Constraint(y, name="belt", nonideal=friction)
     system = da.System((x, y), sp.eye(2), (-x - x.diff(da.t) / 10, -10), belt)
     times = np.linspace(0, 100, 1001)
-    design = da.grid(V=np.linspace(0.05, 5, 18 * side // 100), mu_s=np.linspace(0.2, 0.6, 12 * side // 100))
+    design = da.grid(V=np.linspace(0.05, 5, 9 * side // 100), mu_s=np.linspace(0.2, 0.6, 6 * side // 100))
     design = design.assign({"x'": design["V"]})  # the block begins at rest on the belt
     slip = {"slip": x.diff(da.t) - speed}
     many = da.simulate_ensemble(system, (0, 0), (0, 0), times, parameters=design, outputs=slip, progress=False)
