@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sized
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from dalembert.integration.method import Implicit, Method
 from dalembert.lowering.build import build
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
+from dalembert.model.function_values import require_function_values
 from dalembert.model.input_values import parameter_values, state_values, tolerance_value
 from dalembert.model.moving_coefficients import moving_coefficients
 from dalembert.model.ordering import by_name
+from dalembert.model.signal_ranges import require_in_range, require_state_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.native.tableau import Tableau
 
@@ -46,9 +49,22 @@ def prepared(
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     # arrays, not Python numbers: those would be compiled as constants, and every new value would recompile
     p = tuple(np.asarray(value) for value in parameter_values(system.parameter_names, parameters))
-    if isinstance(system, System):
+    if p and isinstance(system, System):
         refuse_negative_coefficients(system, p)
     return build(system), q, qd, p
+
+
+def require_values(system: AnySystem, times: Any, argument: str, q: Any, qd: Any, p: Any) -> None:
+    """Raise an error if a signal or a Python function in a system has no value at the start, or a signal at a time.
+
+    The first of the times, or the only one, is that of the start; ``argument`` is their name.
+    """
+    if not isinstance(system, System) or not (system.signals or system.python_functions):
+        return
+    require_in_range(system, times, argument)
+    start = np.ravel(times)[0]
+    require_state_in_range(system, q, qd, start, p)
+    require_function_values(system, q, qd, start, p)
 
 
 def require_coefficients(system: AnySystem, t: Any, q: Any, qd: Any, p: Any) -> None:
@@ -62,6 +78,25 @@ def method_of(
     formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any, max_step: Any = None
 ) -> Method:
     """Return the integration method for the arguments of ``da.simulate``."""
+    if solver is None:
+        try:
+            return _default_solver_method(formulation, drift, rtol, atol, step, max_steps, max_step)
+        except TypeError:  # an argument that cannot be hashed
+            pass
+    return _checked_method(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _default_solver_method(
+    formulation: Any, drift: Any, rtol: Any, atol: Any, step: Any, max_steps: Any, max_step: Any
+) -> Method:
+    """Return the method without a ``solver``; most calls repeat the arguments of an earlier one."""
+    return _checked_method(formulation, drift, None, rtol, atol, step, max_steps, max_step)
+
+
+def _checked_method(
+    formulation: Any, drift: Any, solver: Any, rtol: Any, atol: Any, step: Any, max_steps: Any, max_step: Any
+) -> Method:
     if step is not None and max_step is not None:
         raise InputError("`max_step` must not be given along with a fixed `step`; leave out one of them.")
     return Method(

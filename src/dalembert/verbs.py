@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from dalembert.analysis.conservation import conserved
@@ -33,10 +34,10 @@ from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
 from dalembert.model.active_system import all_permanent
 from dalembert.model.friction_contacts import contacts
-from dalembert.model.function_values import end_of_function_values, require_function_values
+from dalembert.model.function_values import end_of_function_values
 from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.large_statement import LargeStatement
-from dalembert.model.signal_ranges import end_of_range, require_in_range, require_state_in_range
+from dalembert.model.signal_ranges import end_of_range, require_in_range
 from dalembert.model.system import System
 from dalembert.runs.event_run import simulate_with_events
 from dalembert.runs.large_runs import (
@@ -48,7 +49,7 @@ from dalembert.runs.large_runs import (
     with_arrays,
 )
 from dalembert.runs.simulated_run import SimulatedRun, symbols_of
-from dalembert.settings import AnySystem, method_of, prepared, require_coefficients, require_system
+from dalembert.settings import AnySystem, method_of, prepared, require_coefficients, require_system, require_values
 from dalembert.stick_slip.motion_at_rest import motion_at_rest
 from dalembert.stick_slip.simulation import StickSlipSimulation
 
@@ -94,16 +95,14 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
-    if (stated := _stated_large(system, is_default(formulation))) is not None:
+    if (stated := _stated_large(system, is_default, formulation)) is not None:
         answer = large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
         deferred = isinstance(system, System) and system.deferred is not None
         return with_arrays(answer) if deferred else answer
     dynamics, q, qd, p = prepared(system, q, qd, parameters, ("q", "qd"))
     formulation = checked_formulation(formulation)
     require_fit(formulation, len(dynamics.coordinates), len(dynamics.constraints))
-    require_in_range(system, time := scalar_value(t, "t"), "t")
-    require_state_in_range(system, q, qd, t, p)
-    require_function_values(system, q, qd, t, p)
+    require_values(system, time := scalar_value(t, "t"), "t", q, qd, p)
     at = settled_times(dynamics, p, time)
     require_coefficients(system, at, q, qd, p)
     if throw:
@@ -214,7 +213,7 @@ def simulate(
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
-    if (stated := _stated_large(system, supports(method, control))) is not None:
+    if (stated := _stated_large(system, supports, method, control)) is not None:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
         return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
     if control is not None:
@@ -222,9 +221,7 @@ def simulate(
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     times = time_values(times, "times", increasing=True)
-    require_in_range(system, times)
-    require_state_in_range(system, q0, qd0, times[0], p)
-    require_function_values(system, q0, qd0, times[0], p)
+    require_values(system, times, "times", q0, qd0, p)
     span = (times[0], times[-1])
     page = page_source(system, method, (q0, qd0), span, p, allow_violation=allow_violation, control=control)
     if method.drift.integrals:
@@ -296,7 +293,7 @@ def consistent_state(
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
-    if (stated := _stated_large(system, metric == "mass" and not servos)) is not None:
+    if (stated := _stated_large(system, _has_large_form, metric, servos)) is not None:
         return large_consistent_state(stated, q0, qd0, t, parameters, metric, servos=servos)
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
@@ -308,13 +305,20 @@ def consistent_state(
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 
 
-def _stated_large(system: AnySystem, supported: bool) -> LargeStatement | None:
+def _has_large_form(metric: str, servos: bool) -> bool:
+    """Return whether consistent states of large systems are found for these arguments."""
+    return metric == "mass" and not servos
+
+
+def _stated_large(system: AnySystem, supported: Callable[..., bool], *arguments: Any) -> LargeStatement | None:
     """Return the groups of terms of a system that is too large for straight-line code; None for others.
 
     A system that is stated term by term keeps straight-line code where groups do not support the arguments.
     """
     require_system(system)
-    return system.templates if isinstance(system, System) and (system.is_large or supported) else None
+    if not isinstance(system, System) or system.templates is None:
+        return None
+    return system.templates if system.is_large or supported(*arguments) else None
 
 
 def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> StickSlipSimulation | None:

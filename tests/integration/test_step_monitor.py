@@ -34,7 +34,7 @@ def test_long_steps_are_divided_to_the_length_of_others_and_where_steps_shrink_t
     x, y = da.coordinates("x y")
     cross = da.System((x, y), [[1, 0], [0, 1]], (0, 0), da.Constraint(x * y, name="cross"))
     dynamics, _, _, p = prepared(cross, (1, 0), (0, 0), None, ("q", "qd"))
-    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), p)
+    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), np.array(p, float))
 
     def found(*steps: float) -> tuple[list[int], int]:
         longest, parts = monitor._division(np.cumsum([0.0, *steps]))
@@ -51,7 +51,7 @@ def test_a_row_that_turns_over_twice_within_one_long_step_is_found() -> None:
     x, y = da.coordinates("x y")
     cross = da.System((x, y), [[1, 0], [0, 1]], (0, 0), da.Constraint(x * y, name="cross"))
     dynamics, _, _, p = prepared(cross, (1, 0), (0, 0), None, ("q", "qd"))
-    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), p)
+    monitor = StepMonitor(dynamics, method_of(None, None, None, 1e-9, None, None, 1), np.array(p, float))
     t = np.cumsum([0.0, 0.1, 0.1, 0.1, 1.0, 0.1, 0.1])
     states = np.array([[1.0, 0.0, 0.0, 0.0]] * 3 + [[1.0, 0.0, -8.0, 0.0], [1.0, 0.0, 8.0, 0.0]] + [[1.0, 0, 0, 0]] * 2)
     monitor._check_rows(t, states, (0,))

@@ -20,11 +20,13 @@ from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, NAMED_SHARE, RE
 
 def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: Sequence[str] | None) -> None:
     """Raise an error if an answer is not valid; ``names`` are the names of the constraints."""
-    require_finite({name: getattr(answer, name) for name in TERMS})
+    if not all_finite(answer.residual):  # it is infinite if a term is not finite
+        require_finite({name: getattr(answer, name) for name in TERMS})
     M, A = np.asarray(answer.mass_matrix), np.asarray(answer.constraint_matrix)
-    require_symmetric(M)
-    if formulation.positive_mass:
-        require_positive(M)
+    if not has_only_masses(M):  # bodies in Cartesian coordinates have such a matrix
+        require_symmetric(M)
+        if formulation.positive_mass:
+            require_positive(M)
     if formulation.semidefinite_mass:
         _require_semidefinite(M, formulation)
     rank, m = np.asarray(answer.rank), A.shape[-2]
@@ -34,7 +36,7 @@ def refuse_trouble(answer: ConstrainedMotion, formulation: Formulation, names: S
             f"Use `da.Factored()`, which takes redundant ones, or remove the redundant ones."
         )
     worst = np.asarray(answer.inconsistency)
-    if not formulation.compromises and (worst > CONSISTENCY_TOLERANCE).any():
+    if not formulation.compromises and np.count_nonzero(worst > CONSISTENCY_TOLERANCE):
         raise ConstraintError(contradiction(answer, names))
     # with a positive definite M the acceleration is unique whatever the constraints are
     if not formulation.positive_mass:
@@ -65,7 +67,7 @@ PASS_IT = "pass `formulation="
 
 def require_positive(M: Any) -> None:
     """Raise an error unless every mass matrix in a batch is positive definite."""
-    if has_only_masses(M):  # no eigenvalues are needed: bodies in Cartesian coordinates have such a matrix
+    if has_only_masses(M):  # no eigenvalues are needed
         return
     smallest, largest = _extreme_eigenvalues(M)
     if (smallest <= SINGULAR_MASS * largest).any():
@@ -104,7 +106,8 @@ def _require_semidefinite(M: Any, formulation: Formulation) -> None:
 
 def require_small_residual(answer: ConstrainedMotion, formulation: Formulation) -> None:
     """Raise an error unless an answer solves its equations."""
-    worst = float(np.asarray(answer.residual).max(initial=0.0))
+    residual = np.asarray(answer.residual)
+    worst = float(residual.max(initial=0.0)) if residual.ndim else float(residual)
     if worst > RESIDUAL_TOLERANCE:
         causes, advice = "", "Use `da.Factored()`, which keeps more digits there."
         if isinstance(formulation, StackedLeastSquares):

@@ -9,7 +9,7 @@ half the digits near a singular configuration.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Decomposition(NamedTuple):
     @property
     def unique(self) -> Array:
         """Mask of the multipliers that are determined: those whose unit vectors are in the range."""
+        if not is_traced(self.rank) and self.rank == len(self.scale):
+            return namespace_of(self.range).ones(len(self.scale), bool)
         return are_determined(shares_outside(self.range))
 
 
@@ -83,7 +85,7 @@ def decompose(B: Array) -> Decomposition:
     xp = namespace_of(B)
     basis = orthonormal_basis(B)
     scale, unit = basis.scale, basis.unit
-    rank = basis.keep.sum()
+    rank: Any = np.int64(np.count_nonzero(basis.keep)) if xp is np else basis.keep.sum()
     if xp is np and rank == len(B):  # all vectors are in the range of independent rows
         return Decomposition(
             scale, unit, basis.vectors, xp.eye(len(B)), (unit @ basis.vectors.T,), rank, xp.asarray(xp.inf)

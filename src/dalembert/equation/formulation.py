@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dalembert.equation.reaction import IdealReaction, NonidealForces, Normals, ReactionSolution
 from dalembert.equation.residual import inconsistency_of, residual_of
 from dalembert.equation.scaling import Geometry, Scaled, scaled_problem
-from dalembert.numerics.arrays import lower_solve, map_rows, namespace_of, norm, solve_matrix, upper_solve
+from dalembert.numerics.arrays import lower_solve, map_rows, namespace_of, norm, solve_matrix, upper_solve, where
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         total = _sum(ideal, nonideal)
     # Qᶜ − C does no virtual work, so that it is Aᵀ times the reactions
     unprescribed = total.force - C / u
-    in_metric = lower_solve(half, xp.stack([unprescribed, scaled.Q, C / u, total.force], axis=1)).T
+    in_metric = lower_solve(half, xp.asarray([unprescribed, scaled.Q, C / u, total.force]).T).T
     if formulation.positive_mass:
         a, gauss = upper_solve(half, in_metric[1]), in_metric[0] @ in_metric[0]
         inconsistency = inconsistency_of(scaled, a, total.acceleration)
@@ -184,7 +184,7 @@ def solve(formulation: Formulation, M: Array, Q: Array, A: Array, b: Array, law:
         rank=rows.rank,
         rank_gap=rows.gap,
         inconsistency=inconsistency,
-        residual=xp.where(xp.isfinite(residual), residual, xp.inf),
+        residual=where(abs(residual) < xp.inf, residual, xp.inf),
         gauss=gauss,
         nonideal=C,
         law_forces=u * parts.force,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dalembert.common.array_types import all_finite
+from dalembert.common.frozen_instances import instance_of
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import refuse_trouble
 from dalembert.equation.formulation import Formulation, Law, solve
@@ -30,7 +31,8 @@ def answer_of(
     quality = found.pop("quality")
     if quality is not None:
         found |= {name: value for name, value in quality._asdict().items() if name != "optimality"}
-    return ConstrainedMotion(**found, mass_matrix=M, applied_force=Q, constraint_matrix=A, constraint_rhs=b, laws=laws)
+    found |= {"mass_matrix": M, "applied_force": Q, "constraint_matrix": A, "constraint_rhs": b, "laws": laws}
+    return instance_of(ConstrainedMotion, {**found, "inputs": {}, "servo_error": {}})
 
 
 def finished(

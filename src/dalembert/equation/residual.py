@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dalembert.equation.scaling import Scaled
-from dalembert.numerics.arrays import namespace_of, norm, ratio
+from dalembert.numerics.arrays import larger, norm, ratio, where
 from dalembert.numerics.tolerances import ROUNDING
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ def residual_of(of: Scaled, acceleration: Array, force: Array, in_metric: Array)
     b that no acceleration can satisfy is not included: it is the inconsistency. ``in_metric`` (4, n) are L⁻¹ times
     Qᶜ − C, Q, C and Qᶜ.
     """
-    xp = namespace_of(of.M, of.A)
     half, rows = of.geometry.half, of.geometry.rows
     unwanted = in_metric[0]
     metric = norm(half.T @ acceleration) + norm(rows.reachable(of.b)) + sum(map(norm, in_metric[1:]))
@@ -28,15 +27,14 @@ def residual_of(of: Scaled, acceleration: Array, force: Array, in_metric: Array)
     motion = ratio(norm(of.M @ acceleration - of.Q - force), plain)
     constraints = norm(rows.reachable(of.A @ acceleration - of.b))
     virtual = norm(unwanted - rows.project(unwanted))
-    return xp.maximum(motion, ratio(xp.maximum(constraints, virtual), metric))
+    return larger(motion, ratio(larger(constraints, virtual), metric))
 
 
 def inconsistency_of(of: Scaled, free: Array | None, acceleration: Array) -> Array:
     """Return the part of b − A a that no acceleration can satisfy, relative to all of it; of b if there is no a."""
-    xp = namespace_of(of.M, of.A)
     e = of.b if free is None else of.b - of.A @ free
     # e is a difference: its rounding error is that of its terms, however small e itself is
     size = norm(of.A) * norm(acceleration if free is None else free)
     outside, whole = norm(of.geometry.rows.outside(e)), norm(e)
     rounding = 10 * ROUNDING * (norm(of.b) + size) + ROUNDING * whole
-    return xp.where(outside > rounding, ratio(outside, whole), 0.0)
+    return where(outside > rounding, ratio(outside, whole), 0.0)

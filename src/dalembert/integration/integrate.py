@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.common.array_types import Floats
+from dalembert.common.array_types import Floats, vector_of
 from dalembert.common.extras import require
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.abrupt_changes import (
@@ -134,7 +134,8 @@ class _Integration:
         self.t0, self.t1 = t0, t1
         self.jump_test: JumpTest | None = None
         self.native = native_steps(dynamics, method, p)
-        self.record = PathRecorder(y0, t0, outputs, self.native, StepMonitor(dynamics, method, p))
+        numbers = vector_of(p) if self.native is None else self.native.p
+        self.record = PathRecorder(y0, t0, outputs, self.native, StepMonitor(dynamics, method, numbers))
         self.path, self.ts, self.ys = self.record.path, self.record.ts, self.record.ys
         self.crossed = 0
         self.room = FIRST_BATCH if stop_test is None else TESTED_BATCH
@@ -146,10 +147,11 @@ class _Integration:
 
     def follow(self, segment: TimeSegment) -> bool:
         """Integrate over a segment and return whether integration continues after it."""
-        path = self.path
-        if segment.start > self.last[1] and not self._cross(segment.start):
-            return False
-        y, t = self.last
+        path, (y, t) = self.path, self.last
+        if segment.start > t:
+            if not self._cross(segment.start):
+                return False
+            y, t = self.last
         if t < segment.end <= t + LEAST_SEGMENT * ulp(t):
             # events of different functions of time may differ by rounding only, and no step is as short as that
             self.record.continue_from(y, segment.end)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.common.frozen_instances import replaced
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.native.collocation import Collocation
@@ -68,9 +69,7 @@ class Method:
 
     def with_atol(self, atol: Any) -> Method:
         """Return the method with other absolute tolerances."""
-        # in half the time of ``dataclasses.replace``, in every run
-        rest = self.step, self.max_steps, self.max_step
-        return Method(self.formulation, self.drift, self.solver, self.rtol, atol, *rest)
+        return replaced(self, {"atol": atol})
 
     @property
     def _atols(self) -> list[float]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.common.frozen_instances import replaced
 from dalembert.common.names import listed, members, name_of, quoted
 from dalembert.errors import InputError
 from dalembert.integration.run_events import RunEvent
@@ -97,9 +98,7 @@ class MotionData:
 
     def replaced(self, **fields: Any) -> Self:
         """Return the motion with other values of some fields, several times as fast as ``dataclasses.replace``."""
-        found = object.__new__(type(self))
-        found.__dict__.update(self.__dict__, **fields)
-        return found
+        return replaced(self, fields)
 
     @property
     def constraint_force(self) -> Floats:

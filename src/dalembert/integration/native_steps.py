@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.elimination import needs_refinement
 from dalembert.native.protocol import NativeDynamics, Rates
-from dalembert.native.step_control import UNRELIABLE, settings_of
+from dalembert.native.step_control import LEAST_STEP, MOST_STEP, UNRELIABLE, least_step, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
 from dalembert.numerics.linear_algebra import independent_rows, independent_rows_of_many
@@ -48,6 +48,7 @@ class NativeSteps:
     rows: tuple[int, ...] = ()
     refined: bool = False  # whether the solution of the equations is refined: see ``elimination.needs_refinement``
     step: float = 0.0  # the step to try next; zero if it must be estimated
+    _settings: Floats | None = field(default=None, init=False)
 
     def begin(self, y: Floats, t: float) -> None:
         """Select rows if none are in use yet."""
@@ -107,8 +108,16 @@ class NativeSteps:
         return found
 
     def settings(self, t: float, end: float, size: int) -> Floats:
-        """Return tolerances and bounds of the step in the layout of the compiled code."""
-        return settings_of(t, end, *self.tableau.step_tolerances(self.rtol, self.atol), self.max_step, size)
+        """Return tolerances and bounds of the step in the layout of the compiled code.
+
+        The array is the same at each call, with the bounds of the last one.
+        """
+        found = self._settings
+        if found is None:
+            tolerances = self.tableau.step_tolerances(self.rtol, self.atol)
+            found = self._settings = settings_of(t, end, *tolerances, self.max_step, size)
+        found[LEAST_STEP], found[MOST_STEP] = least_step(t, end), self.max_step
+        return found
 
     def is_well_conditioned(self, y: Floats, t: float) -> bool:
         """Return whether the compiled acceleration at a state is well conditioned."""
@@ -148,8 +157,7 @@ class NativeSteps:
             # zero rather than NaN, which would spread to the other states in the products below
             outputs |= {name: np.where(valid[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
-        solved_names = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
-        found: dict[str, Any] = {name: outputs[name] for name in solved_names}
+        found: dict[str, Any] = {name: outputs[name] for name in SOLVED}
         # redundant rows: the compiled code knows multipliers of the rows in use only, the shortest ones use all
         if len(self.rows) < len(self.dynamics.levels):
             A = outputs["constraint_matrix"].reshape(count, -1, n)
@@ -159,17 +167,16 @@ class NativeSteps:
             found["reactions"] = np.einsum("kmn,kn->km", pseudo_inverse, reaction)
         if outputs["energy"].size:
             found["energy"] = outputs["energy"][:, 0]
-        found |= {
-            **by_coordinates(y),
-            "rank": np.array([len(self.rows)] * count),
-            "inconsistency": np.zeros(count),
-            "violation": at_own_level(
-                self.dynamics.levels, outputs["position"], outputs["velocity"], outputs["residual"]
-            ),
-            "velocity_violation": outputs["velocity"],
-            "accurate": validity != UNRELIABLE,
-        }
+        found["q"], found["qd"] = y[:, :n], y[:, n:]
+        found["rank"], found["inconsistency"] = np.array([len(self.rows)] * count), np.zeros(count)
+        velocity = found["velocity_violation"] = outputs["velocity"]
+        found["violation"] = at_own_level(self.dynamics.levels, outputs["position"], velocity, outputs["residual"])
+        found["accurate"] = validity != UNRELIABLE
         return found, valid
+
+
+SOLVED = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
+"""Outputs of the compiled integrator that are outputs of a run as they are."""
 
 
 def by_coordinates(states: Floats) -> dict[str, Any]:

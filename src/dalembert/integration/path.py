@@ -114,8 +114,11 @@ class PathRecorder:
         """Return the path, of at most the given number of steps."""
         path = self.path
         beyond = max(path.steps - most, 0)  # a batch may have gone beyond the limit
-        t, y = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in (self.ts, self.ys))
-        path.t, path.y = t[: len(t) - beyond], y[: len(y) - beyond]
+        if len(self.ts) == 1:
+            t, y = self.ts[0], self.ys[0]
+        else:
+            t, y = np.concatenate(self.ts), np.concatenate(self.ys)
+        path.t, path.y = (t[:-beyond], y[:-beyond]) if beyond else (t, y)
         path.steps = min(path.steps, most)
         path.ranks = (min(self._ranks), max(self._ranks)) if self._ranks else (0, 0)
         return path

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats, all_finite, all_true
+from dalembert.common.frozen_instances import instance_of
 from dalembert.equation.answer_checks import refuse_trouble, require_fit
 from dalembert.equation.array_engine import ArrayProgram
 from dalembert.equation.dynamics import Dynamics, Terms
@@ -229,24 +230,28 @@ def _for_any_mass(dynamics: Dynamics) -> Dynamics:
 def _trajectory(
     dynamics: Dynamics, method: Method, path: Path, times: Floats, found: dict[str, Any], p: Any
 ) -> Trajectory:
-    return Trajectory(
-        t=np.asarray(times),
-        **{name: values for name, values in found.items() if name != "accurate"},
-        coordinates=dynamics.coordinates,
-        constraints=dynamics.constraints,
-        parameters={
-            name: float(value)
-            for name, value in zip(dynamics.parameters, p, strict=True)
-            if name not in dynamics.unreported
-        },
-        statistics=statistics(method, path),
-        notes=run_notes(dynamics, method, path, found, p),
-    )
+    parameters = zip(dynamics.parameters, p, strict=True)
+    fields: dict[str, Any] = {
+        **found,
+        "t": np.asarray(times),
+        "coordinates": dynamics.coordinates,
+        "constraints": dynamics.constraints,
+        "parameters": {name: float(value) for name, value in parameters if name not in dynamics.unreported},
+        "statistics": statistics(method, path),
+        "notes": run_notes(dynamics, method, path, found, p),
+        "inputs": {},
+        "servo_error": {},
+    }
+    del fields["accurate"]
+    return instance_of(Trajectory, fields)
 
 
 def first_invalid(trajectory: Trajectory, method: Method) -> int | None:
     """Return the index of the first time with forces that are not finite or constraints that are contradictory."""
-    bounded = method.formulation.compromises or all_true(trajectory.inconsistency <= CONSISTENCY_TOLERANCE)
+    inconsistency = trajectory.inconsistency
+    # zero everywhere in most runs
+    bounded = not np.count_nonzero(inconsistency) or method.formulation.compromises
+    bounded = bounded or all_true(inconsistency <= CONSISTENCY_TOLERANCE)
     if bounded and all_finite(trajectory.acceleration):
         return None
     valid = np.isfinite(trajectory.acceleration).all(axis=1)

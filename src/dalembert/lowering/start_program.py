@@ -24,16 +24,18 @@ class StartProgram:
         self._code = MachineCode(module, selection=UNOPTIMISED)  # must be kept as long as its function
         kinds = ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(None, *kinds)(self._code.address("start"))
-        self._last: tuple[bytes, Floats] | None = None
+        self._last: tuple[bytes, tuple[bool, bool, Floats]] | None = None
 
     def at(self, y: Floats, t: float, p: Any) -> tuple[bool, bool, Floats]:
         """Return whether a motion may start at a state, whether the constraints hold exactly, and the scales (2n)."""
         # one array, since every address takes time
-        inputs = np.concatenate([y, [t], vector_of(p)])
+        inputs = np.empty(len(y) + 1 + len(p))
+        inputs[: len(y)], inputs[len(y)] = y, t
+        if len(p):
+            inputs[len(y) + 1 :] = vector_of(p)
         key, last = inputs.tobytes(), self._last
         if last is None or last[0] != key:
             found, place = np.empty(2 + len(y)), address_of(inputs)
             self._run(place, t, place + 8 * (len(y) + 1), address_of(found))
-            last = self._last = key, found
-        found = last[1]
-        return bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:]
+            last = self._last = key, (bool(found[0] == 1.0), bool(found[1] == 1.0), found[2:])
+        return last[1]

@@ -48,6 +48,8 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:
     """Return a finite number for every parameter, in order, from a mapping by name or symbol."""
     given = {} if given is None else given
+    if not names and type(given) is dict and not given:
+        return ()
     if (
         type(given) in (dict, MappingProxyType)
         and len(given) == len(names)

@@ -97,6 +97,7 @@ class NativeEngine:
         self._step_batch = self._function("step_batch" if adaptive else "integrate", ctypes.c_int64, "aadaaaiaaaa")
         self._sample = self._function("sample", ctypes.c_int64, "iaaaaaaaaa")
         ends = [*accumulate(self.output_lengths, initial=0)]
+        self._lines = ends[-1]
         self._places = {name: slice(*place) for name, place in zip(OutputLengths._fields, pairwise(ends), strict=True)}
         self._accelerate = self._function("accelerate", None, "adaa")
         self._project = None if hot.project is None else self._function("project", None, "adaa")
@@ -162,7 +163,7 @@ class NativeEngine:
 
     def sample(self, t0: Floats, y0: Floats, times: Floats, p: Floats, settings: Floats) -> Sample:
         """Return states at times reached by one step each from (t0, y0), and their outputs."""
-        count, size, lines = len(times), self.size, sum(self.output_lengths)
+        count, size, lines = len(times), self.size, self._lines
         # one array as above: validity, states, outputs, working memory
         first, second, last = count, count * (1 + size), count * (1 + size + lines)
         memory = np.empty(last + self.workspace)

@@ -42,11 +42,15 @@ RTOL, LEAST_STEP, MOST_STEP, ATOL = range(4)
 """Indices in the settings of an adaptive integration; from the last one on, the absolute tolerances follow."""
 
 
+def least_step(t: float, end: float) -> float:
+    """Return the length of the shortest step from t, which the rounding of time must still resolve."""
+    return max(4 * ulp(t), SHORTEST_SPAN * (end - t))
+
+
 def settings_of(t: float, end: float, rtol: float, atol: Any, max_step: float, size: int) -> NDArray[np.float64]:
     """Return the settings of an integration from t to ``end``; ``atol`` is one number, or one for each component."""
     found = np.empty(ATOL + size)
-    # the shortest step must still be resolved by the rounding of time
-    found[:ATOL] = rtol, max(4 * ulp(t), SHORTEST_SPAN * (end - t)), max_step
+    found[:ATOL] = rtol, least_step(t, end), max_step
     found[ATOL:] = atol
     return found
 

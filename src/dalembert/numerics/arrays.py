@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.common.lazy_jax import jax, jnp, jsl, lax
+from dalembert.numerics.mass import has_only_masses
 
 if TYPE_CHECKING:
     from jax import Array
@@ -42,7 +43,10 @@ def is_traced(array: Any) -> bool:
 
 def cholesky(M: Array) -> Array:
     """Return L with M = LLᵀ; NaN if M is not positive definite."""
-    return _or_nan(np.linalg.cholesky, M.shape, M) if _plain(M) else jnp.linalg.cholesky(M)
+    if not _plain(M):
+        return jnp.linalg.cholesky(M)
+    # of a diagonal matrix, in a third of the time of NumPy's checks
+    return np.sqrt(M) if has_only_masses(M) else _or_nan(np.linalg.cholesky, M.shape, M)  # pyright: ignore
 
 
 def inverse(M: Array) -> Array:
@@ -52,8 +56,10 @@ def inverse(M: Array) -> Array:
 
 def solve_matrix(M: Array, right: Array) -> Array:
     """Return M⁻¹ times a vector or matrix."""
-    if not _plain(M, right):
-        return jnp.linalg.solve(M, right)
+    return _solve(M, right) if _plain(M, right) else jnp.linalg.solve(M, right)
+
+
+def _solve(M: Any, right: Any) -> Any:
     # of bodies in Cartesian coordinates most matrices are diagonal, and NumPy's checks take longer than a division
     if np.count_nonzero(M) == len(M) == np.count_nonzero(diagonal := M.diagonal()):
         return right / (diagonal if right.ndim == 1 else diagonal[:, None])
@@ -62,15 +68,13 @@ def solve_matrix(M: Array, right: Array) -> Array:
 
 def lower_solve(lower: Array, right: Array) -> Array:
     """Return L⁻¹ times a vector or matrix."""
-    if _plain(lower, right):
-        return solve_matrix(lower, right)
-    return jsl.solve_triangular(lower, right, lower=True)
+    return _solve(lower, right) if _plain(lower, right) else jsl.solve_triangular(lower, right, lower=True)
 
 
 def upper_solve(lower: Array, right: Array) -> Array:
     """Return L⁻ᵀ times a vector or matrix."""
     if _plain(lower, right):
-        return solve_matrix(lower.T, right)
+        return _solve(lower.T, right)
     return jsl.solve_triangular(lower, right, lower=True, trans=1)
 
 
@@ -125,15 +129,29 @@ def least_squares(B: Array, right: Array) -> Array:
     return solve_matrix(R, projected) if xp is np else jsl.solve_triangular(R, projected)
 
 
-def norm(*arrays: Array) -> Array:
+def norm(*arrays: Any) -> Array:
     """Return the root of the sum of all squared entries."""
-    if not _plain(*arrays):
-        return jnp.sqrt(sum(jnp.sum(x**2) for x in arrays))
     # in a third of the time of ``np.linalg.norm``: the residual of one answer takes a dozen of them
     total = 0.0
     for x in arrays:
+        if type(x) is not np.ndarray and not _plain(x):
+            return jnp.sqrt(sum(jnp.sum(x**2) for x in arrays))
         total += float(np.vdot(x, x))
     return sqrt(total)  # pyright: ignore[reportReturnType]
+
+
+def larger(one: Any, other: Any) -> Any:
+    """Return the larger of two numbers, NaN if one is."""
+    if type(one) is float and type(other) is float:
+        return one if one >= other or one != one else other
+    return namespace_of(one, other).maximum(one, other)
+
+
+def where(condition: Any, one: Any, other: Any) -> Any:
+    """Return one number where a condition holds, and another elsewhere."""
+    if type(condition) is bool:
+        return np.asarray(one if condition else other)
+    return namespace_of(condition, one, other).where(condition, one, other)
 
 
 def ratio(part: Array, whole: Array) -> Array:
