@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,19 @@ def report(rows: Rows) -> str:
     head = ["case", "constraints", "program", "state", "first answer", "acceleration", "per simulated second"]
     head += ["error", "violation", "memory"]
     lines = [line for row in with_constraints(rows) for line in _lines(row)]
-    return f"{table(head, lines)}\n\n{fitted(rows)}\n\n{FIGURE}"
+    return f"{measured(rows)}\n\n{table(head, lines)}\n\n{fitted(rows)}\n\n{FIGURE}"
+
+
+def measured(rows: Rows) -> str:
+    """Return when the rows were measured, and beside how many other processes."""
+    dates = sorted({row["date"] for row in rows})
+    when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+    loads = [row["load"] for row in rows]
+    return (
+        f"Measured on {os.cpu_count()} cores, {when}. The load of the machine, that of the measured program included, "
+        f"was {np.median(loads):.1f} processes in the median, and {max(loads):.1f} at most. Where it is above the "
+        f"number of cores, trust ratios of neighbouring rows rather than single times."
+    )
 
 
 FIGURE = "![CPU seconds to the first answer, of one acceleration and of a simulated second, against the number of \

@@ -240,12 +240,12 @@ def test_a_run_that_cannot_continue_says_why():
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 1], max_steps=2)
 
 
-def test_functions_of_time_with_jumps_are_not_stepped_over():
-    """Straight-line code locates them; groups of terms do not."""
-    many = da.coordinates("w", 201)
-    pushed = da.System(many, 1, {many: sp.Heaviside(da.t - 1)})
-    with pytest.raises(da.ModelError, match="must be smooth; `Heaviside` may jump"):
-        da.simulate(pushed, np.zeros(201), np.zeros(201), [0, 2])
+def test_functions_of_time_with_jumps_belong_to_forces():
+    """Those of constraints would change velocities suddenly; terms given one by one keep straight-line code."""
+    x, u = da.coordinates("x", 201), da.coordinates("u")
+    prescribed = da.Constraint.over(u - sp.Heaviside(da.t - 1), {u: x}, name="led")
+    with pytest.raises(da.ModelError, match="must be smooth, except in `applied_force`; `Heaviside` may jump"):
+        da.simulate(da.System(x, 1, 0, prescribed), np.zeros(201), np.zeros(201), [0, 2])
     single = [da.coordinates(f"s{i}") for i in range(201)]
     assert similar_terms(da.System(single, sp.eye(201), [-x for x in single])) is not None
     assert similar_terms(da.System(single, sp.eye(201), [-sp.Abs(da.t - 1) for _ in single])) is None

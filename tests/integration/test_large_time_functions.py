@@ -14,10 +14,10 @@ HELD = da.Constraint(x[0], name="held")
 REST = np.zeros(2 * N)
 
 
-def pushed(force) -> da.Trajectory:
+def pushed(force, **options) -> da.Trajectory:
     system = da.System((x, y), 2, force, HELD)
     assert system.is_large
-    return da.simulate(system, REST, REST, [0, 50, 100])
+    return da.simulate(system, REST, REST, [0, 50, 100], **options)
 
 
 def test_a_pulse_after_a_long_rest_is_found() -> None:
@@ -41,6 +41,34 @@ def test_steps_end_at_the_times_of_a_signal(kind: str, impulse: float) -> None:
     run = pushed({y: da.signal(*knots, kind, extend="hold")})
     np.testing.assert_allclose(run.qd[-1, N:], impulse / 2, rtol=1e-11)
     np.testing.assert_allclose(run.at(70.5).qd[0, N:], impulse / 2, rtol=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("force", "speed", "way"),
+    [
+        (sp.Heaviside(t - 70.1), 29.9, 29.9**2 / 2),
+        (sp.Piecewise((1e6, (t > 70) & (t < 70.001)), (0, True)), 1000, 1000 * 29.9995),
+        (1e4 * sp.cos(t) + sp.sign(t - 70.1), 1e4 * np.sin(100) - 40.2, 1e4 * (1 - np.cos(100)) - 4105.99),
+        (sp.Abs(t - 70.1), (70.1**2 + 29.9**2) / 2, 70.1**2 * (70.1 / 3 + 29.9 / 2) + 29.9**3 / 6),
+        (sp.floor(t / 40), 80, 2000),
+    ],
+    ids=["step", "pulse", "sign", "kink", "floor"],
+)
+def test_steps_end_at_jumps_and_kinks_of_forces(force, speed: float, way: float) -> None:
+    run = pushed({y: 2 * force}, rtol=1e-12)
+    np.testing.assert_allclose(run.qd[-1, N:], speed, rtol=1e-10)
+    np.testing.assert_allclose(run.q[-1, N:], way, rtol=1e-10)
+    assert run.statistics["steps"] < 500
+
+
+def test_jumps_of_copies_at_their_own_times() -> None:
+    c = sp.Symbol("c")
+    over = {u: y[:8], c: np.linspace(10, 90, 8)}
+    run = pushed(da.AppliedForce.over({u: 2 * sp.Heaviside(t - c) + sp.sin(t) - u.diff(t)}, over), rtol=1e-12)
+    rest = 100 - over[c]
+    # the solution of 2 v' = 2 H(t − c) + sin t − v
+    v = 2 * (1 - np.exp(-rest / 2)) + (np.sin(100) - 2 * np.cos(100) + 2 * np.exp(-50)) / 5
+    np.testing.assert_allclose(run.qd[-1, N : N + 8], v, rtol=1e-10)
 
 
 def test_work_of_a_force_that_the_steps_do_not_feel() -> None:

@@ -179,9 +179,10 @@ class SparseSteps:
     def all_steps(self, y: Floats, t: float, end: float) -> Iterator[SparseStep]:
         """Take steps from a state to a time; ``slopes[0]`` is that of the start of each step when it is returned."""
         self._taken, functions = 0, self.dynamics.time_functions
-        sampled = None if functions is None else lambda at: functions(at, self.numbers)
-        events = events_of(self.dynamics.signals, t, end)
-        for segment in segments(sampled, t, end, events, is_implicit=self._implicit is not None):
+        sampled = None if functions is None else lambda at: np.hstack(functions(at, self.numbers))
+        decisions = 0 if functions is None else functions(np.array([t]), self.numbers)[1].shape[1]
+        events, is_implicit = events_of(self.dynamics.signals, t, end), self._implicit is not None
+        for segment in segments(sampled, t, end, events, decisions=decisions, is_implicit=is_implicit):
             for step in self._steps_within(y, segment):
                 yield step
                 y = step.state

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from dalembert.lowering.large_time_functions import large_signals, large_time_fu
 from dalembert.lowering.program_numbers import ProgramNumbers
 from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model import graph
-from dalembert.model.abrupt_functions import abrupt_functions_of_time
+from dalembert.model.abrupt_functions import functions_abrupt_in_time_alone
 from dalembert.model.differentiation import gradient
 from dalembert.model.large_statement import MANY_CONTACTS, LargeStatement
 from dalembert.model.ordering import quoted
@@ -34,13 +35,18 @@ from dalembert.native.term_loops import CopiedTerm
 
 
 def _refuse_abrupt(statement: LargeStatement) -> None:
-    """Raise an error for functions of time with jumps or kinks, which are not located on this path."""
-    abrupt = abrupt_functions_of_time(e for expressions, _ in statement.groups() for e in expressions)
+    """Raise an error for functions of time with jumps or kinks in terms other than forces.
+
+    Those of constraints would change velocities suddenly, which needs an impact.
+    """
+    others = replace(statement, forces=()).groups()
+    abrupt = functions_abrupt_in_time_alone(e for expressions, _ in others for e in expressions)
     if abrupt:
         raise ModelError(
             [
-                f"functions of time in a large system stated by arrays must be smooth; {quoted(abrupt)} may jump or "
-                f"have a kink. Simulate up to the jump and start again from there, or write a smooth transition."
+                f"functions of time in a large system stated by arrays must be smooth, except in `applied_force`; "
+                f"{quoted(abrupt)} may jump or have a kink. Simulate up to the jump and start again from there, or "
+                f"write a smooth transition."
             ]
         )
 

@@ -9,27 +9,34 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.lowering.batch_program import BatchProgram
-from dalembert.lowering.time_functions import functions_of, signals_of
+from dalembert.lowering.time_functions import decisions_of, functions_of, signals_of
 from dalembert.native.tape import Program
 from dalembert.native.term_loops import CopiedTerm
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
+
+TimeFunctions = Callable[[Floats, Floats], tuple[Floats, Floats]]
+"""Functions of time, (k, f) at k times for the numbers of a system, and values (k, d), zero or one, that jump where
+these functions may."""
 
 MOST_COPIES = 64
 """Copies of a term, with different numbers, whose functions of time are sampled."""
 
 
-def large_time_functions(terms: Sequence[CopiedTerm]) -> Callable[[Floats, Floats], Floats] | None:
-    """Return the functions of time of terms, (k, f) at k times for the numbers of a system; None if all are steady."""
-    found: list[tuple[CopiedTerm, BatchProgram]] = []
+def large_time_functions(terms: Sequence[CopiedTerm]) -> TimeFunctions | None:
+    """Return the functions of time of terms; None if all are steady."""
+    found: list[tuple[CopiedTerm, BatchProgram, BatchProgram]] = []
     for term in terms:
         own, steady = functions_of("t", term.program)
         if not steady and term.copies:
-            found.append((term, BatchProgram(Program(term.program.tape, [*own]), _size(term))))
+            tape, decisions, size = term.program.tape, decisions_of("t", term.program), _size(term)
+            functions, jumping = (BatchProgram(Program(tape, [*outputs]), size) for outputs in (own, decisions))
+            found.append((term, functions, jumping))
     if not found:
         return None
 
-    def values(t: Floats, numbers: Floats) -> Floats:
-        return np.hstack([_sampled(term, program, t, numbers) for term, program in found])
+    def values(t: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+        functions = [_sampled(term, program, t, numbers) for term, program, _ in found]
+        return np.hstack(functions), np.hstack([_sampled(term, program, t, numbers) for term, _, program in found])
 
     return values
 

@@ -17,14 +17,7 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
     steady if its denominator is a parameter. So is a signal of the input itself, whose breakpoints are known:
     ``signals_of`` returns it.
     """
-    tape, lines = program.tape, needed(program)
-    depends: dict[int, set[str]] = {}
-    for line in lines:
-        name, arguments = tape.lines[line]
-        own = {str(arguments[0])} if name == "input" else set[str]()
-        depends[line] = own.union(*(depends[a.line] for a in arguments if isinstance(a, Value)))
-    # parameters are constant during a run, so that a function of time and parameters is one of time
-    mine = {line for line, on in depends.items() if on - {"p"} == {array}}
+    tape, lines, mine = program.tape, needed(program), _lines_of(array, program)
     outside = [a for line in lines if line not in mine for a in tape.lines[line].arguments]
     used = {a.line for a in (*outside, *program.outputs) if isinstance(a, Value)} & mine
 
@@ -40,6 +33,32 @@ def functions_of(array: str, program: Program) -> tuple[list[Value], bool]:
         return tape.record("select", value, 1.0, 0.0) if tape.lines[line].name in CONDITIONS else value
 
     return [number(line) for line in sorted(used)], all(map(is_steady, mine))
+
+
+def _lines_of(array: str, program: Program) -> set[int]:
+    """Return the lines of a program whose values depend only on an input and on parameters."""
+    depends: dict[int, set[str]] = {}
+    for line in needed(program):
+        name, arguments = program.tape.lines[line]
+        own = {str(arguments[0])} if name == "input" else set[str]()
+        depends[line] = own.union(*(depends[a.line] for a in arguments if isinstance(a, Value)))
+    # parameters are constant during a run, so that a function of time and parameters is one of time
+    return {line for line, on in depends.items() if on - {"p"} == {array}}
+
+
+def decisions_of(array: str, program: Program) -> list[Value]:
+    """Return values, zero or one, that jump wherever one that depends only on an input and on parameters may.
+
+    These are comparisons, and whether a number that was rounded to an integer is odd.
+    """
+    tape, found = program.tape, list[Value]()
+    for line in sorted(_lines_of(array, program)):
+        name, value = tape.lines[line].name, tape.value(line)
+        if name in ("<", "<=", "=="):
+            found.append(tape.record("select", value, 1.0, 0.0))
+        elif name in ("floor", "ceil"):
+            found.append(value - 2 * tape.record("floor", value / 2))
+    return found
 
 
 def signals_of(array: str, program: Program) -> tuple[PiecewisePolynomial, ...]:

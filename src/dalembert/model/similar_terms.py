@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from dalembert.model.abrupt_functions import abrupt_functions_of_time
+from dalembert.model.abrupt_functions import functions_abrupt_in_time_alone
 from dalembert.model.constraint import Constraint
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.law_groups import LawGroup, PlacedLaws
@@ -211,7 +211,7 @@ def reason_against_groups(system: Any) -> str:
         return "it has dry friction that can stick"
     if any(placed.law.scaled for placed in system.laws):
         return "it has laws that are given as z"
-    if abrupt_functions_of_time(system.expressions()):
+    if functions_abrupt_in_time_alone(system.expressions()):
         return "it has functions of time with jumps or kinks"
     return ""
 

@@ -242,7 +242,8 @@ class LargeDynamics:
     coordinates, constraints    names
     constants                   numbers of the terms, which follow the parameters in those that ``code`` takes
     laws                        constraint and kind of each nonideal law; the former may be empty
-    time_functions              the explicit functions of time in the terms, (k, f) at k times; None if all are steady
+    time_functions              the explicit functions of time in the terms, (k, f) at k times, and values (k, d), zero
+                                or one, that jump where these may; None if all are steady
     signals                     the signals of time in the terms
     requirements                names of the requirements of servo constraints
     """
@@ -253,7 +254,7 @@ class LargeDynamics:
     constraints: tuple[str, ...]
     constants: Floats
     laws: Sequence[tuple[str, str]] = ()
-    time_functions: Callable[[Floats, Floats], Floats] | None = None
+    time_functions: Callable[[Floats, Floats], tuple[Floats, Floats]] | None = None
     signals: tuple[PiecewisePolynomial, ...] = ()
     requirements: tuple[str, ...] = ()
 
