@@ -194,3 +194,14 @@ def test_squares_of_sine_and_cosine_are_added():
     polynomials = TapePolynomials(tape)
     found = polynomials.add_squares(polynomials.expand(3 * s * s + 3 * c * c + s))
     assert found == {(): 3, (s.line,): 1}
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (1e3, True), (1e4, False), (1e6, False)])
+def test_a_row_that_earlier_ones_nearly_span_is_not_solved(factor, holds):
+    """Its remainder without them is found by a subtraction of their multiples, in which digits are lost."""
+    rolling = rate[0] - rate[1] * sp.cos(d)
+    rows = (da.Constraint(rolling, name="rolling"), da.Constraint(m * rolling + rate[2] - rate[3], name="with it"))
+    system = da.System((a, b, c, d), sp.eye(4), (0, 0, 0, 0), rows)
+    terms = recorded(system)
+    assert len(terms.partitioned_elimination.partition.rows) == 2
+    assert margins_hold(system, [0.3, 0.2, 0.1, 0.4, 0, 0, 0, 0], [factor]) == holds

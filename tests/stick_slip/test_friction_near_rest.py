@@ -9,6 +9,8 @@ import pytest
 from scipy.integrate import quad
 
 import dalembert as da
+from dalembert.integration.coarse_steps import CoarseSteps
+from dalembert.lowering.build import build
 
 MU, MU_STATIC, WEIGHT, START, END = 0.2, 0.4, 10.0, -1.0, 1.5
 SPEED = da.parameters("speed")
@@ -66,3 +68,33 @@ def test_a_body_comes_to_rest_where_the_rise_stops_it() -> None:
     (rest,) = run.events
     assert (rest.kind, rest.t) == ("sticks", pytest.approx(time, abs=1e-9))
     assert run["x"][-1] == pytest.approx(distance, abs=1e-9)
+
+
+@pytest.mark.parametrize(("step", "speed", "notes"), [(1e-2, 1e-2, 1), (1e-3, 1e-4, 1), (2.5e-4, 1e-2, 0)])
+def test_fixed_steps_that_pass_over_the_rise_have_a_note(step: float, speed: float, notes: int) -> None:
+    time, distance = by_quadrature(6.0, speed, START, END)
+    run = da.simulate(pushed(6.0), (0, 0), (START, 0), [0, time], parameters={"speed": speed}, step=step)
+    found = [note for note in run.notes if "too long for friction near rest" in note]
+    assert len(found) == notes
+    if found:
+        assert f"Steps of {step:g} are" in found[0] and "Pass a shorter `step`" in found[0]
+    else:
+        assert run["x"][-1] == pytest.approx(distance, abs=1e-7)
+
+
+def test_fixed_steps_of_members_have_the_note_of_a_single_run() -> None:
+    speeds = np.array([1e-2, 1e-4])
+    found = da.simulate_ensemble(pushed(6.0), (0, 0), (START, 0), [0, 0.3], parameters={"speed": speeds}, step=2.5e-4)
+    assert "Member 1: Steps of 0.00025 are too long for friction near rest" in found.attrs["notes"]
+    assert "Member 0" not in found.attrs["notes"]
+
+
+def test_steps_are_also_examined_without_machine_code() -> None:
+    x, y = da.coordinates("x y")
+    push = da.function("push", lambda v: 6.0 - 0 * v)
+    floor = da.Constraint(y, name="floor", nonideal=da.Stribeck(MU, MU_STATIC, 1e-4))
+    system = da.System((x, y), [[1, 0], [0, 1]], (push(x.diff(da.t)), -WEIGHT), floor)
+    found, times = CoarseSteps(), np.array([0.0, 0.01, 0.02, 0.03])
+    states = np.array([[0, 0, v, 0] for v in (-1e-3, -1e-4, -0.6e-4, 1e-3)])
+    found.observe(build(system), 0.01, times, states, np.zeros(0))
+    assert (found.count, found.first) == (2, 0.0)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.ensembles.jump_notes import notes_on_jumps
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.native_members import NativeMembers, NativeStates
+from dalembert.ensembles.repeated_notes import notes_to_repeat
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_rounds import StickSlipRounds, supports_rounds
 from dalembert.ensembles.switched_outputs import SwitchedPhases
@@ -102,7 +102,7 @@ class EnsembleRunner:
                 "contacts slide along lines, steps are adaptive and the device is a CPU: forces depend on which "
                 "contacts stick. Simulate members one by one with `da.simulate` to see them."
             )
-        self.velocity_jumps: dict[int, tuple[str, ...]] = {}  # notes on members of the last call, by their index
+        self.member_notes: dict[int, tuple[str, ...]] = {}  # notes on members of the last call, by their index
         self._last_run: Trajectory | None = None  # of the last member that was simulated by itself
         if on_gpu and not in_machine_code(dynamics, method):
             raise InputError(
@@ -139,7 +139,7 @@ class EnsembleRunner:
         done &= ~self._negative_coefficients(members, found)
         # without failures texts are not compared, which takes milliseconds for a million members
         reasons, failed, self.handed_over = np.zeros(len(members), "U1"), ~done, ()
-        self.velocity_jumps = {}
+        self.member_notes = {}
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
             # only now: for those that were completed, the compiled integrator has seen to it that they are finite
@@ -152,8 +152,8 @@ class EnsembleRunner:
             for k in alone:
                 states, messages[k] = self._general(members.state(k), members.p[:, k])
                 found[k] = states if self.every else states[-1:]
-                if self._last_run is not None and (jumps := notes_on_jumps(self._last_run.notes)):
-                    self.velocity_jumps[int(k)] = jumps
+                if self._last_run is not None and (found_notes := notes_to_repeat(self._last_run.notes)):
+                    self.member_notes[int(k)] = found_notes
                 if phases is not None and self._last_run is not None:
                     phases.runs[int(k)] = self._last_run
             reasons = messages.astype(str)

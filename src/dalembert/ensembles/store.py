@@ -229,10 +229,10 @@ def _findings(plain: dict[str, Any]) -> Findings:
     starts, bifurcations = plain.pop("starts"), plain.pop("bifurcations")
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
-    jumps, single = plain.pop("velocity_jumps", {}), plain.pop("single", {})
+    noted, single = plain.pop("member_notes", {}), plain.pop("single", {})
     return Findings(
         **plain,
-        velocity_jumps={int(member): tuple(notes) for member, notes in jumps.items()},
+        member_notes={int(member): tuple(notes) for member, notes in noted.items()},
         starts=StartFindings(**starts, largest=largest),
         bifurcations=BifurcationFindings(bifurcations["examined"], times),
         single=SingleFindings(**single),

@@ -18,10 +18,10 @@ from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
-from dalembert.ensembles.jump_notes import note_of_all
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
+from dalembert.ensembles.repeated_notes import note_of_all
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.single_precision import SingleComparison, SingleFindings
 from dalembert.ensembles.summary import Summary
@@ -87,7 +87,7 @@ class Findings:
     starts: StartFindings = field(default_factory=StartFindings)
     bifurcations: BifurcationFindings = field(default_factory=BifurcationFindings)
     limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    velocity_jumps: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    member_notes: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     single: SingleFindings = field(default_factory=SingleFindings)
 
     def add(self, other: Findings) -> None:
@@ -96,7 +96,7 @@ class Findings:
         self.handed_over = [*self.handed_over, *other.handed_over]
         self.starts.add(other.starts)
         self.bifurcations.add(other.bifurcations)
-        self.velocity_jumps |= other.velocity_jumps
+        self.member_notes |= other.member_notes
         self.single.add(other.single)
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
@@ -174,7 +174,7 @@ class StudyRunner:
             self.starts.examine(self._at_start(members), failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
-            {first + k: notes for k, notes in self.runner.velocity_jumps.items()},
+            {first + k: notes for k, notes in self.runner.member_notes.items()},
             SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
         values = self.outputs(members, study.kept_times, y, phases)
@@ -201,7 +201,7 @@ class StudyRunner:
         notes = (
             findings.starts.note,
             _note_on_handed_over(findings.handed_over, self.study.total),
-            note_of_all(findings.velocity_jumps),
+            note_of_all(findings.member_notes),
             findings.bifurcations.note,
             findings.single.note(self.study.system.coordinate_names),
             *self.control.notes(findings.limited),

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.design_members import members_with
-from dalembert.ensembles.jump_notes import notes_on_jumps
 from dalembert.ensembles.member_events import EventTable, events_of_run
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.native_members import NativeMembers
+from dalembert.ensembles.repeated_notes import notes_to_repeat
 from dalembert.ensembles.runner import CHUNK, EnsembleStates, for_ensemble_member
 from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.ensembles.switching_rounds import SwitchingRounds, supports_switching
@@ -54,7 +54,7 @@ class SwitchingRunner:
         self.names = (*system.parameter_names, *further_parameters(system, events))
         self.contacts, self.dynamics = contacts(whole), build(whole)
         self.handed_over: tuple[int, ...] = ()
-        self.velocity_jumps: dict[int, tuple[str, ...]] = {}
+        self.member_notes: dict[int, tuple[str, ...]] = {}
         self._native = NativeMembers(
             self.dynamics, method, times, every=every, on_gpu=False, reference=None, threads=threads
         )
@@ -95,7 +95,7 @@ class SwitchingRunner:
         messages = np.full(count, "", object)
         messages[list(negative)] = list(negative.values())
         messages[~members.finite] = "its initial state or its parameters are not finite."
-        alone, self.velocity_jumps = np.flatnonzero(usable & ~done), {}
+        alone, self.member_notes = np.flatnonzero(usable & ~done), {}
         self.handed_over = tuple(map(int, alone))
         found[~done] = np.nan
         for k in alone:
@@ -103,8 +103,8 @@ class SwitchingRunner:
             found[k], listed[k], end[k] = self._states(run, messages[k])
             if run is not None and phases is not None:
                 phases.runs[int(k)] = run
-            if run is not None and (jumps := notes_on_jumps(run.notes)):
-                self.velocity_jumps[int(k)] = jumps
+            if run is not None and (found_notes := notes_to_repeat(run.notes)):
+                self.member_notes[int(k)] = found_notes
         reasons = messages.astype(str) if (~done).any() else np.zeros(count, "U1")
         failed = reasons != ""
         end[failed & ~np.isin(np.arange(count), alone)] = np.nan

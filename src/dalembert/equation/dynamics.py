@@ -156,6 +156,12 @@ class Dynamics:
         return self.compiled.resolve
 
     @property
+    def has_friction_near_rest(self) -> bool:
+        """Whether a coefficient of friction changes with the speed near rest, on a scale that its law states."""
+        native = self.machine_code
+        return self.resolve is not None if native is None else native.has_friction_near_rest
+
+    @property
     def law(self) -> Callable[..., NonidealForces] | None:
         return self.compiled.law
 

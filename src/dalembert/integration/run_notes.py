@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dalembert.common.array_types import all_true
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
+from dalembert.integration.coarse_steps import coarse_step_notes
 from dalembert.integration.default_tolerances import coarse_notes
 from dalembert.integration.method import Method
 from dalembert.integration.path import Path
@@ -21,7 +23,13 @@ def run_notes(dynamics: Dynamics, method: Method, path: Path, found: dict[str, A
         *coarse_notes(method, found["q"]),
         *crossing_notes(dynamics, method, path, p),
         *kink_notes(dynamics, path.monitor),
+        *friction_notes(method, [path]),
     )
+
+
+def friction_notes(method: Method, paths: Sequence[Path]) -> list[str]:
+    """Return a note on the fixed steps of the parts of a run that do not resolve friction near rest."""
+    return coarse_step_notes(method.step, [path.monitor.coarse for path in paths if path.monitor is not None])
 
 
 def _rank_notes(path: Path, ranks: Any) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.integration.coarse_steps import CoarseSteps
 from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_of, rows_for
@@ -50,12 +51,14 @@ class StepMonitor:
 
     doubtful    steps that may have crossed a bifurcation of the constraints
     kinks       times at which a constraint was left at a kink because no projection keeps it satisfied, by its number
+    coarse      fixed steps that do not resolve friction near rest
     """
 
     def __init__(self, dynamics: Dynamics, method: Method, p: Floats):
         self.dynamics, self.method = dynamics, method
         self.doubtful: list[DoubtfulStep] = []
         self.kinks: dict[int, list[float]] = {}
+        self.coarse = CoarseSteps()
         native = dynamics.machine_code
         self.p = p
         m, n = len(dynamics.constraints), len(dynamics.coordinates)
@@ -68,6 +71,7 @@ class StepMonitor:
     def observe(self, times: Floats, states: Floats, rows: tuple[int, ...] | None) -> None:
         """Examine the steps between times (k,), with states (k, 2n); ``rows`` are those in use, if known."""
         refuse_changing(self.dynamics, states[1:], times[1:], self.p)
+        self.coarse.observe(self.dynamics, self.method.step, times, states, self.p)
         if not self.checks_rows and not self.checks_kinks:
             return
         rows = rows_for(self.dynamics, states[0], float(times[0]), self.p) if rows is None else rows

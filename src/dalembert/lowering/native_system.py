@@ -16,6 +16,7 @@ from dalembert.common.array_types import Floats, vector_of
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.formulation import Law
 from dalembert.lowering.batch_program import BatchProgram
+from dalembert.lowering.friction_resolution import friction_resolution
 from dalembert.lowering.guard_program import PhaseGuards, guard_program
 from dalembert.lowering.law_functions import LawFunctions, array_law
 from dalembert.lowering.native_laws import compiled_laws
@@ -202,6 +203,22 @@ class NativeSystem:
     @cached_property
     def _start(self) -> StartProgram:
         return StartProgram(Programs.of_all_rows(self.source).start())
+
+    @property
+    def has_friction_near_rest(self) -> bool:
+        """Whether a coefficient of friction changes with the speed near rest."""
+        return bool(self.source.ratios)
+
+    def resolves_friction(self, t: Floats, y: Floats, p: Floats) -> NDArray[np.bool_]:
+        """Return which of the steps between k times and states resolve friction near rest, (k − 1,)."""
+        ends = np.concatenate([y[:-1], y[1:], t[1:, None]], axis=1)
+        return self._friction_resolution(ends, t[:-1], p)[:, 0] > 0
+
+    @cached_property
+    def _friction_resolution(self) -> BatchProgram:
+        program = friction_resolution(Programs.of_all_rows(self.source))
+        assert program is not None
+        return BatchProgram(program, 4 * len(self.source.form.applied_force) + 1)
 
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """Return M, Q, A, b and the residuals at position and velocity level, at one state."""

@@ -26,7 +26,8 @@ LONGEST_ROW = 12
 of their number, and sparse elimination needs less for longer chains of bodies."""
 
 LEAST_SHARE = 1 / LIGHT
-"""Least share aᵢ²/Mᵢᵢ of the coordinate for which a row is solved, relative to those of the other coordinates."""
+"""Least share aᵢ²/Mᵢᵢ of the coordinate for which a row is solved, relative to those of the other coordinates, and to
+those in the row as stated: a row that earlier ones nearly span is left to the search for independent rows."""
 
 
 class ReducedRow(NamedTuple):
@@ -34,11 +35,17 @@ class ReducedRow(NamedTuple):
 
     entries     its coefficients; those of the coordinates of earlier rows are zero
     multiples   the factors of the earlier rows that were subtracted, by their number
+    stated      the coefficients before
     """
 
     k: int
     entries: Row
     multiples: dict[int, Polynomial]
+    stated: Row
+
+    @property
+    def is_reduced(self) -> bool:
+        return bool(self.multiples)
 
 
 @dataclass(frozen=True)
@@ -60,14 +67,18 @@ class Partition:
     def margins(self, M: sl.Matrix) -> list[tuple[Any, Any]]:
         """Return pairs of which the first must be the larger one, so that no coordinate is solved from a small share.
 
-        The entries of T would be large, and digits lost where they are squared. Sizes are bounds over all angles.
+        The entries of T would be large, and digits lost where they are squared, or where multiples of earlier rows are
+        subtracted. Sizes are bounds over all angles.
         """
         found = list[tuple[Any, Any]]()
         for s, i in enumerate(self.dependent):
-            sizes = {j: self.polynomials.bound(entry) for j, entry in self.rows[s].entries.items() if j != i}
+            row = self.rows[s]
+            others = [(j, entry) for j, entry in row.entries.items() if j != i]
+            others += row.stated.items() if row.is_reduced else ()
+            sizes = [(j, self.polynomials.bound(entry)) for j, entry in others]
             # divisions by masses that change with the state would be as long as the solution itself
-            others = reduce(sl.add, (size * size / self.polynomials.least(M[j][j]) for j, size in sizes.items()), 0)
-            found.append((self.pivot(s) ** 2, sl.mul(LEAST_SHARE, sl.mul(M[i][i], others))))
+            total = reduce(sl.add, (size * size / self.polynomials.least(M[j][j]) for j, size in sizes), 0)
+            found.append((self.pivot(s) ** 2, sl.mul(LEAST_SHARE, sl.mul(M[i][i], total))))
         return found
 
     @cached_property
@@ -139,13 +150,14 @@ def partition(polynomials: TapePolynomials, M: sl.Matrix, A: sl.Matrix, usable: 
     and if M couples the coordinate with no other one. The rows that are solved are independent by their form.
     """
     uncoupled = [all(sl.is_number(x, 0) for j, x in enumerate(row) if j != i) for i, row in enumerate(M)]
-    remaining = [ReducedRow(k, _row(polynomials, row), {}) for k, row in enumerate(A)]
+    stated = [_row(polynomials, row) for row in A]
+    remaining = [ReducedRow(k, row, {}, row) for k, row in enumerate(stated)]
     rows, dependent = list[ReducedRow](), list[int]()
     while True:
         choices = [
             (len(row.entries), place, i)
             for place, row in enumerate(remaining)
-            if row.k < usable and (i := _solvable_for(polynomials, row.entries, M, uncoupled)) is not None
+            if row.k < usable and (i := _solvable_for(polynomials, row, M, uncoupled)) is not None
         ]
         if not choices:
             return Partition(polynomials, rows, dependent, remaining)
@@ -159,22 +171,25 @@ def _row(polynomials: TapePolynomials, row: sl.Vector) -> Row:
     return {i: polynomials.expand(entry) for i, entry in enumerate(row) if not sl.is_number(entry, 0)}
 
 
-def _solvable_for(polynomials: TapePolynomials, row: Row, M: sl.Matrix, uncoupled: list[bool]) -> int | None:
+def _solvable_for(polynomials: TapePolynomials, row: ReducedRow, M: sl.Matrix, uncoupled: list[bool]) -> int | None:
     """Return the coordinate for which a row is solved, or None.
 
     Of several ones it is that with the largest share aᵢ²/Mᵢᵢ in the row, as far as the masses are numbers: the
     acceleration of a light coordinate follows that of heavy ones. None is chosen if all such shares are small.
     """
-    if len(row) > LONGEST_ROW or not all(map(polynomials.is_bounded, row.values())):
+    entries = [*row.entries.items(), *row.stated.items()]
+    if len(row.entries) > LONGEST_ROW or not all(polynomials.is_bounded(entry) for _, entry in entries):
         return None
 
-    def share(i: int) -> float:
-        mass, size = M[i][i], sum(map(abs, row[i].values()))
+    def share(i: int, entry: Polynomial) -> float:
+        mass, size = M[i][i], sum(map(abs, entry.values()))
         return size**2 / (mass if isinstance(mass, (int, float)) and mass > 0 else 1)
 
-    choices = [i for i, entry in row.items() if uncoupled[i] and entry.keys() == {()}]
-    best = max(choices, key=lambda i: (share(i), -i), default=None)
-    return best if best is None or share(best) > LEAST_SHARE * max(map(share, row)) else None
+    choices = [i for i, entry in row.entries.items() if uncoupled[i] and entry.keys() == {()}]
+    best = max(choices, key=lambda i: (share(i, row.entries[i]), -i), default=None)
+    if best is None:
+        return None
+    return best if share(best, row.entries[best]) > LEAST_SHARE * max(share(*entry) for entry in entries) else None
 
 
 def _without_coordinate(polynomials: TapePolynomials, row: ReducedRow, other: ReducedRow, i: int, s: int) -> ReducedRow:
@@ -188,4 +203,6 @@ def _without_coordinate(polynomials: TapePolynomials, row: ReducedRow, other: Re
             del entries[j]  # also where rounding would leave something
             continue
         entries[j] = polynomials.add_squares(add(entries.get(j, {}), multiply(factor, entry), -1))
-    return ReducedRow(row.k, {j: entry for j, entry in entries.items() if entry}, {**row.multiples, s: factor})
+    return ReducedRow(
+        row.k, {j: entry for j, entry in entries.items() if entry}, {**row.multiples, s: factor}, row.stated
+    )

@@ -69,6 +69,8 @@ class FixedMemberSteps:
         _, valid = self.step.write(start)
         self.step.project(later, m.p)
         good = b.and_(valid, self.step.moved_less_than_step(start))
+        # simulated by itself, such a member has a note on these steps
+        good = b.and_(good, self.step.resolves(start, later))
         m.members.end(b.not_(good), HAND_OVER)
         arrived = self.step.memory.arrived
         if m.sliding is not None:

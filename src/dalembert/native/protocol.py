@@ -146,6 +146,15 @@ class NativeDynamics(Protocol):
         """Return the same at k states with parameters p (k, number of them), each with a leading axis k."""
         ...
 
+    @property
+    def has_friction_near_rest(self) -> bool:
+        """Whether a coefficient of friction changes with the speed near rest."""
+        ...
+
+    def resolves_friction(self, t: Floats, y: Floats, p: Floats) -> NDArray[np.bool_]:
+        """Return which of the steps between k states resolve such friction, (k − 1,)."""
+        ...
+
     def terms(self, q: Any, qd: Any, t: Any, p: Any) -> tuple[Floats, ...]:
         """Return the entries of ``Terms`` at one state."""
         ...

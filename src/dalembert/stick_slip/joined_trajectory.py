@@ -17,7 +17,7 @@ from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.run_events import RunEvent
-from dalembert.integration.run_notes import hand_over_notes, statistics
+from dalembert.integration.run_notes import friction_notes, hand_over_notes, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
@@ -62,7 +62,11 @@ def join_segments(
         constraints=system.constraint_names,
         parameters=dict(first.p),
         statistics=total,
-        notes=(*_notes(segments), *(note for path in paths for note in (*path.notes, *hand_over_notes(path)))),
+        notes=(
+            *_notes(segments),
+            *(note for path in paths for note in (*path.notes, *hand_over_notes(path))),
+            *friction_notes(first.method, paths),
+        ),
         events=events,
     )
 

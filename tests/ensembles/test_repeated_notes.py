@@ -11,7 +11,7 @@ import sympy as sp
 import xarray as xr
 
 import dalembert as da
-from dalembert.ensembles.jump_notes import note_of_all
+from dalembert.ensembles.repeated_notes import note_of_all
 
 x, y = da.coordinates("x y")
 WHEN = da.parameters("when")
