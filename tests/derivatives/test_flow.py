@@ -158,7 +158,7 @@ def test_where_friction_comes_to_rest_there_is_no_smooth_motion() -> None:
     assert caught.value.time == pytest.approx(1 / 1.5, abs=1e-9)
     assert caught.value.trajectory.qd[-1, 0] == pytest.approx(-0.5 * (1.5 - 1 / 1.5), abs=1e-9)
     forwards = jax.jit(lambda v: jax.jvp(lambda mu: motion([0.0], [v], {"mu": mu})[0][:, 0], (0.5,), (1.0,)))
-    with pytest.raises(Exception, match=r"friction of `Coulomb` comes to rest or turns round at about t = 0.666667"):
+    with pytest.raises(Exception, match=r"friction of `Coulomb` comes to rest or reverses at about t = 0.666667"):
         jax.block_until_ready(forwards(1.0))
     np.testing.assert_allclose(forwards(5.0)[1], -(np.array([0, 0.5, 1.5]) ** 2) / 2, atol=1e-9)
     slope = jax.jit(jax.grad(lambda mu: motion([0.0], [5.0], {"mu": mu})[0][-1, 0]))(0.5)
@@ -210,7 +210,7 @@ def test_a_start_off_the_constraints_is_refused_as_by_simulate() -> None:
     off = [1.1 * q0[0], q0[1]]
     with pytest.raises(da.StateError, match="`rod` is violated"):
         motion(off, qd0, NUMBERS)
-    with pytest.raises(Exception, match="the start must satisfy the constraints; `rod` is violated"):
+    with pytest.raises(Exception, match="the initial state must satisfy the constraints; `rod` is violated"):
         jax.block_until_ready(jax.jit(motion)(jnp.array(off), jnp.array(qd0), NUMBERS))
     q, _ = da.flow(pendulum(), TIMES, allow_violation=True)(off, qd0, NUMBERS)
     np.testing.assert_allclose(np.linalg.norm(q[1:], axis=1), 1, atol=1e-12)

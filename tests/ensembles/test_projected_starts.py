@@ -21,8 +21,8 @@ def test_the_note_counts_the_members_and_gives_the_largest_change() -> None:
     qd0[3, 0] = 3e-11
     many = da.simulate_ensemble(pendulum(), q0, qd0, [0, 0.5])
     assert many.attrs["notes"] == (
-        "The starts of 3 of 5 members miss the constraints by more than rounding; projection onto the constraints "
-        "moves them, by up to 1.0e-10 in `x` and 3.0e-11 in `x'`."
+        "The initial states of 3 of 5 members miss the constraints by more than rounding; projection onto the "
+        "constraints moves them, by up to 1.0e-10 in `x` and 3.0e-11 in `x'`."
     )
     single = [bool(da.simulate(pendulum(), q, qd, [0, 0.5]).notes) for q, qd in zip(q0, qd0, strict=True)]
     assert single == [False, True, True, True, False]
@@ -32,7 +32,7 @@ def test_the_change_is_that_of_the_mass_metric() -> None:
     """On the line x + y = 1 a miss of 1e-10 moves the coordinates in proportion to their inverse masses."""
     line = da.System((x, y), sp.diag(1, 3), (0, 0), da.Constraint(x + y - 1, name="line"))
     many = da.simulate_ensemble(line, [[1 + 1e-10, 0], [1, 0]], (0, 0), [0, 0.5])
-    assert "The starts of 1 of 2 members" in many.attrs["notes"]
+    assert "The initial states of 1 of 2 members" in many.attrs["notes"]
     assert "by up to 7.5e-11 in `x`." in many.attrs["notes"]
 
 
@@ -50,5 +50,5 @@ def test_members_that_fail_do_not_count() -> None:
     q0 = [[np.sqrt(1 + 2e-10), 0], [1.2, 0], [np.nan, 0]]
     many = da.simulate_ensemble(pendulum(), q0, (0, 0), [0, 0.5])
     assert [bool(reason) for reason in many["reason"].values] == [False, True, True]
-    assert "The starts of 1 of 3 members" in many.attrs["notes"]
+    assert "The initial states of 1 of 3 members" in many.attrs["notes"]
     assert "1.0e-10 in `x`." in many.attrs["notes"]

@@ -137,7 +137,10 @@ UNSUPPORTED = {
     ),
     "unknown parameter": (lambda: conserve(k * v**2), "only parameters of the system .*; unknown: `k`"),
     "constant": (lambda: conserve(3), "`conserve` must depend on coordinates or velocities; got `3`"),
-    "not finite": (lambda: conserve(sp.log(x - 2)), r"`conserve` must be finite at the start; `log\(x - 2\)` is not"),
+    "not finite": (
+        lambda: conserve(sp.log(x - 2)),
+        r"`conserve` must be finite at the initial state; `log\(x - 2\)` is not",
+    ),
     "friction": (lambda: run(DRY, q0=(0, 0), qd0=(1, 0)), ALONE.format("dry friction that can stick")),
     "sampled": (with_sampled_controller, ALONE.format("a sampled controller")),
     "solver": (with_diffrax, ALONE.format("the solver Tsit5. Leave `solver` out")),

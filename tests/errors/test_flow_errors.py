@@ -45,7 +45,7 @@ def test_friction_that_comes_to_rest() -> None:
     with pytest.raises(jax.errors.JaxRuntimeError) as compiled:
         jax.block_until_ready(jax.jit(lambda mu: motion((0.0, 0.0), (2.0, 0.0), {"mu": mu}))(0.3))
     assert sentence(compiled) == (
-        "SimulationError: a flow must be one smooth motion; friction of `floor` comes to rest or turns round at about "
+        "SimulationError: a flow must be one smooth motion; friction of `floor` comes to rest or reverses at about "
         "t = 0.666667. Use `da.simulate`, or a law with `smoothing`."
     )
 
@@ -65,7 +65,9 @@ def test_a_system_of_functions_says_what_is_known() -> None:
     motion = jax.jit(lambda q: flow(q, [0.0, 0.0], {})[0])
     with pytest.raises(jax.errors.JaxRuntimeError) as off:
         jax.block_until_ready(motion(jnp.array([1.2, 0.0])))
-    assert sentence(off).startswith("StateError: the start must satisfy the constraints; it does not. Start from")
+    assert sentence(off).startswith(
+        "StateError: the initial state must satisfy the constraints; it does not. Start from"
+    )
     with pytest.raises(jax.errors.JaxRuntimeError) as short:
         jax.block_until_ready(motion(jnp.array([1.0, 0.0])))
     assert "continued to t = 1; it ended at t = 0." in sentence(short)

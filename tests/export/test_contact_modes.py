@@ -230,9 +230,9 @@ MISTAKES = [
     ),
     (
         {"mode": da.ContactMode(closed="floor", sticking="floor"), "t0": 9.0},
-        r"`mode` must last at the start, .* `margin\(floor\)` is -0\.286\. Pass the mode",
+        r"`mode` must hold at the initial state, .* `margin\(floor\)` is -0\.286\. Pass the mode",
     ),
-    ({"mode": da.ContactMode(), "q0": (0, -1)}, r"`mode` must last at the start, .* `gap\(floor\)` is -1"),
+    ({"mode": da.ContactMode(), "q0": (0, -1)}, r"`mode` must hold at the initial state, .* `gap\(floor\)` is -1"),
 ]
 
 

@@ -61,7 +61,9 @@ def test_systems(suffix: str, tmp_path: Path) -> None:
     with pytest.raises(da.DalembertError, match=r"`besselj`"):
         export(bessel, path, q0=(1,), qd0=(0,))
     digamma = da.System((x,), [[1]], (sp.polygamma(0, 1 + x**2),))
-    with pytest.raises(da.InputError, match=r"must use functions of the C library; `polygamma` is none\. Replace it"):
+    with pytest.raises(
+        da.InputError, match=r"must use functions of the C library; `polygamma` is not one\. Replace it"
+    ):
         export(digamma, path, q0=(1,), qd0=(0,))
     assert list(tmp_path.iterdir()) == []
 
@@ -75,7 +77,7 @@ def test_numbers(suffix: str, tmp_path: Path) -> None:
         export(pendulum(), path, q0=(0, -1), qd0=(0, 0), parameters={"g": 1, "k": 2})
     with pytest.raises(da.InputError, match="`q0` and `qd0` must both be given along with `parameters`"):
         export(pendulum(), path, q0=None, qd0=(0, 0), parameters={"g": 1})
-    with pytest.raises(da.StateError, match="the start must satisfy the constraints; `rod` is violated by"):
+    with pytest.raises(da.StateError, match="the initial state must satisfy the constraints; `rod` is violated by"):
         export(pendulum(), path, q0=(0, -2), qd0=(0, 0), parameters={"g": 1})
     with pytest.raises(da.InputError, match="`t0` must be one finite number"):
         export(pendulum(), path, t0=float("nan"), **HANGING)

@@ -519,6 +519,6 @@ def test_a_model_without_start_or_times_says_so():
     model = loads('format = 1\ncoordinates = ["x"]\nmass_matrix = [[1]]\napplied_force = [0]\n')
     with pytest.raises(da.InputError, match="the model must have `times`"):
         model.simulate()
-    with pytest.raises(da.InputError, match="the model must have a start; there is no `q0`, `qd0`"):
+    with pytest.raises(da.InputError, match="the model must have an initial state; there is no `q0`, `qd0`"):
         model.simulate(times=[0, 1])
     assert model.simulate(times=[0, 1], q0=[0], qd0=[1])["x"][-1] == pytest.approx(1)

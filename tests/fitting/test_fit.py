@@ -259,7 +259,9 @@ REFUSALS = {
     r"`guess` must have a value for each of `mu`; missing: `mu`": lambda: da.fit(block(), SEEN, ["mu"], guess={}),
     r"unknown: `nu`": lambda: da.fit(block(), SEEN, ["mu"], guess={"mu": 1, "nu": 2}),
     r"`guess` must be a mapping": lambda: da.fit(block(), SEEN, ["mu"], guess=3),
-    r"must be of the system \(`g`, `mu`\); got `nu`": lambda: da.fit(block(), SEEN, ["nu"], guess={"nu": 1}),
+    r"must name parameters of the system \(`g`, `mu`\); got `nu`": lambda: da.fit(
+        block(), SEEN, ["nu"], guess={"nu": 1}
+    ),
     r"`known` must have a value for `g`, which observation 1": lambda: da.fit(block(), SEEN, ["mu"], guess={"mu": 1}),
     r"either known or to be estimated; `mu` is both": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1, "mu": 2}
@@ -267,7 +269,7 @@ REFUSALS = {
     r"within `bounds`; `mu` is 1, not between 0 and 0.5": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1}, bounds={"mu": (0, 0.5)}
     ),
-    r"`bounds` must be of the parameters to estimate \(`mu`\); got `g`": lambda: da.fit(
+    r"`bounds` must name parameters to estimate \(`mu`\); got `g`": lambda: da.fit(
         block(), SEEN, ["mu"], guess={"mu": 1}, known={"g": 1}, bounds={"g": (0, 0.5)}
     ),
     r"`noise` must be positive; that of `x` is not": lambda: da.fit(
@@ -281,7 +283,7 @@ REFUSALS = {
     r"`values\[x\]` must be finite, or NaN": lambda: da.Observation([0, 1], {"x": [0, np.inf]}, (0,), (0,)),
     r"`values\[x\]` must hold numbers; got 'abc'": lambda: da.Observation([0, 1], {"x": "abc"}, (0,), (0,)),
     r"`parameters` must be a mapping": lambda: da.Observation([0, 1], {"x": [0, 1]}, (0,), (0,), parameters=[1]),
-    r"of an observation must be of the system \(`g`, `mu`\); got `w`": lambda: da.fit(
+    r"of an observation must name parameters of the system \(`g`, `mu`\); got `w`": lambda: da.fit(
         block(), da.Observation([0, 1], {"x": [0, 1]}, (0, 0), (1, 0), {"w": 3}), ["mu"], guess={"mu": 1}
     ),
     r"least and a greatest value for each name, .* `mu` has 3": lambda: da.fit(
@@ -305,7 +307,7 @@ REFUSALS = {
     r"`system` must be a `da.System`": lambda: da.fit(3, SEEN, ["mu"], guess={"mu": 1}),
     r"at least two fits; got 1": lambda: da.compare({"one": None}),
     r"`fits` must be a mapping from names to fits; got \[1\]": lambda: da.compare([1]),
-    r"`fits` must hold results of `da.fit`; `one`, `other` is none": lambda: da.compare({"one": 1, "other": None}),
+    r"`fits` must hold results of `da.fit`; `one`, `other` is not one": lambda: da.compare({"one": 1, "other": None}),
     r'"aic" or "bic"; got': lambda: da.compare({}, "cp"),
 }
 

@@ -279,7 +279,7 @@ def test_a_start_in_contact_that_approaches_begins_with_an_impact() -> None:
     floor = da.Constraint(sp.Ge(y, 0), name="floor", restitution=0.5)
     run = da.simulate(da.System((y,), [[1]], (-10,), floor), (0,), (-2,), [0, 0.1, 0.25])
     np.testing.assert_allclose(run.qd[:2, 0], [1, 0], atol=1e-14)
-    assert run.notes == ("The start is an impact at `floor`: the motion begins with the velocities after it.",)
+    assert run.notes == ("The motion starts with an impact at `floor`: its initial velocities are those after it.",)
     assert kinds(run) == [("floor", "impact"), ("floor", "impact")]
     assert audit(run) < 1e-14
     assert audit(run.taken(slice(1, 3))) < 1e-14

@@ -81,7 +81,7 @@ def test_small_steps_of_the_impulse_agree() -> None:
 def test_a_jam_is_named() -> None:
     """Strong friction on a steep rod pushes it into the ground faster than the normal impulse stops it."""
     W = np.array([[1.0, 1.5], [1.5, 1.0]])
-    with pytest.raises(da.ConstraintError, match=r"the impact at `ground` must end; .* a jam of Painlevé's kind"):
+    with pytest.raises(da.ConstraintError, match=r"the impact at `ground` must end; .* as in Painlevé's paradox"):
         impact_impulses([ImpulseContact("ground", -1.0, 0.5, 1.0, 0.8)], W)
 
 

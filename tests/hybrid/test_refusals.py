@@ -61,7 +61,7 @@ def test_a_restitution_from_parameters(value: float) -> None:
 
 def test_a_releasing_constraint_without_a_force() -> None:
     pendulum = da.System((x, y), sp.eye(2), (0, -1), da.Constraint(x**2 + y**2 - 1, name="rope", releases=True))
-    with pytest.raises(da.InputError, match="`rope` must have a force at the start"):
+    with pytest.raises(da.InputError, match="`rope` must have a force at the initial state"):
         da.simulate(pendulum, (1, 0), (0, 0), [0, 1])
 
 

@@ -376,7 +376,7 @@ def test_starts_are_checked_in_double_precision(cpu_as_gpu):
     ("given", "message"),
     [
         ({"precision": "half"}, '`precision` must be "double" or "single"; got \'half\''),
-        ({"device": "cpu"}, '`device` must be "gpu" with `precision="single"`, since processors gain little'),
+        ({"device": "cpu"}, '`device` must be "gpu" with `precision="single"`, since CPUs gain little'),
         ({}, '`rtol` must be at least 1.2e-06 with `precision="single"`, whose rounding is 1.2e-07; got 1e-09'),
         ({"rtol": 1e-5, "atol": 1e-9}, "`atol` must be at least 1.2e-07 .* got 1e-09"),
         ({"rtol": 1e-5, "drift": da.Projection(conserve="energy")}, "`drift` cannot conserve first integrals"),
@@ -400,7 +400,7 @@ def test_single_precision_refuses_redundant_constraints(cpu_as_gpu):
 def test_single_precision_refuses_friction_that_can_stick():
     x, y = da.coordinates("x y")
     floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(0.3))
-    with pytest.raises(da.InputError, match="a system whose contacts can stick has no members with"):
+    with pytest.raises(da.InputError, match="a system whose contacts can stick cannot be simulated with"):
         da.simulate_ensemble(
             da.System((x, y), sp.eye(2), (0, -9.81), floor), [(1, 0), (0, 0)], (1, 0), [0, 1], step=0.01, **SINGLE
         )

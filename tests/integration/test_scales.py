@@ -102,7 +102,7 @@ def test_a_start_that_is_moved_by_projection_is_noted() -> None:
     off = np.sqrt(1 + 2e-10)
     run = da.simulate(pendulum(1.0), (off, 0), (0, 0), [0, 1])
     assert run.notes[0] == (
-        "The start misses `rod` by 2.0e-10; projection onto the constraints moves it, by up to 1.0e-10 in `x`."
+        "The initial state misses `rod` by 2.0e-10; projection onto the constraints moves it, by up to 1.0e-10 in `x`."
     )
     assert run["x"][0] == off
     assert not da.simulate(pendulum(1.0), (off, 0), (0, 0), [0, 1], drift=None).notes

@@ -189,7 +189,7 @@ def test_rank_changes_are_noted() -> None:
     system = da.System((x, y), sp.eye(2), (0, 0), da.Constraint(y * ramp, name="gate"))
     run = da.simulate(system, (1, 0), (-1, 0), (0, 2))
     assert list(run.rank) == [1, 0]
-    assert "rank of the constraints changed on the way, between 0 and 1" in run.notes[0]
+    assert "rank of the constraints changed during the run, between 0 and 1" in run.notes[0]
     assert "At t = 1 the compiled integrator handed over to the general one" in run.notes[1]
     assert run.notes[2:] == (
         "At t = 0 the constraints have rank 1 of 1; none is redundant.",

@@ -94,7 +94,7 @@ def test_off_the_constraints_and_with_stabilising_terms(tmp_path: Path) -> None:
     run = da.simulate(PENDULUM, (1.1, 0), (0, 0), [0, 2], **options)
     assert found["moved"]["most"] == 0
     assert found["samples"][0]["y"] == pytest.approx([*run.q[-1], *run.qd[-1]], abs=1e-12)
-    with pytest.raises(da.StateError, match="the start must satisfy the constraints; `rod` is violated"):
+    with pytest.raises(da.StateError, match="the initial state must satisfy the constraints; `rod` is violated"):
         da.page(PENDULUM, (1.1, 0), (0, 0), (0, 2), tmp_path / "p.html", parameters=LENGTH)
 
 
@@ -137,10 +137,10 @@ MESSAGES = {
         points={"a": (0, 0), "b": (0, 0, 0)}
     ),
     "point `a` must be two or three numbers, coordinates or expressions; got 3": refused(points={"a": 3}),
-    "point `a` must consist of finite numbers, coordinates and parameters of the system; `z` is none": refused(
+    "point `a` must consist of finite numbers, coordinates and parameters of the system; `z` is not one": refused(
         points={"a": (X, Z)}
     ),
-    "point `a` must consist of finite numbers, .*; `w` is none": refused(points={"a": (X, sp.Symbol("w"))}),
+    "point `a` must consist of finite numbers, .*; `w` is not one": refused(points={"a": (X, sp.Symbol("w"))}),
     "point `a` must consist of finite numbers, .*; got .1, None.": refused(points={"a": (1, None)}),
     "the points must consist of functions that can be compiled; `besselj` cannot": refused(
         points={"a": (X, sp.besselj(0, X))}

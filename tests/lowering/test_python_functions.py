@@ -142,7 +142,7 @@ def moved(function):
             lambda: da.simulate(particle(TABLE(X)), (0,), (1,), [0, 1], solver=da.Implicit()),
             "got a system with a function that cannot be compiled",
         ),
-        (lambda: da.export_c(particle(SINE(X, 1)), "x.c"), "must use functions of the C library; `sine` is none"),
+        (lambda: da.export_c(particle(SINE(X, 1)), "x.c"), "must use functions of the C library; `sine` is not one"),
         (lambda: da.page(particle(SINE(X, 1)), (0,), (0,), [0, 1], "x.html"), "machine code only; `sine` cannot be"),
         (lambda: particle(SINE(X, 1)).save("x.toml"), "must not need the Python function `sine`"),
     ],

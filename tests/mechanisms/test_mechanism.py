@@ -358,7 +358,7 @@ DEEP = da.Body("c", 1, (1, 1, 1))
             lambda: da.RollingOnLine("w", da.ground.at(0, 0), A),
             "`radius of joint w` must be given; it is missing. Pass `radius=...`.",
         ),
-        (lambda: da.RollingOnLine("w", da.ground.at(0, 0, 0), DEEP, radius=1), "joint `w` is of the plane"),
+        (lambda: da.RollingOnLine("w", da.ground.at(0, 0, 0), DEEP, radius=1), "joint `w` exists in the plane only"),
         (lambda: da.RollingEllipsoid("w", da.ground.at(0, 0, 0), DEEP), "`axes of joint w` must be 3 finite numbers"),
         (lambda: da.PointOnCurve("c", A, B), "joint `c` must be given its `curve`"),
         (lambda: da.Force(A, (1, 2), axes="own"), '`axes` must be "world" or "body"'),

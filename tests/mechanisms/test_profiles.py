@@ -174,7 +174,10 @@ O2, O3 = da.ground.at(0, 0), da.ground.at(0, 0, 0)
             ),
             "The roller turns freely; only a tip or a flat face slides on the cam",
         ),
-        (lambda: da.Cam("c", O3, da.Body("d", 1, (1, 1, 1))), "joint `c` is of the plane; got points of space"),
+        (
+            lambda: da.Cam("c", O3, da.Body("d", 1, (1, 1, 1))),
+            "joint `c` exists in the plane only; got points of space",
+        ),
         (
             lambda: da.RollingOnProfile("w", O2, A, radius=1),
             "must be given its `profile`, such as `lambda s: (s, s**2)`",

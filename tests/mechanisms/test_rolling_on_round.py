@@ -181,7 +181,7 @@ O2, O3 = da.ground.at(0, 0), da.ground.at(0, 0, 0)
         ),
         (
             lambda: da.RollingOnCircle("w", O3, BALL, radius=1, circle=2),
-            "joint `w` is of the plane; in space use `da.RollingOnCylinder`",
+            "joint `w` exists in the plane only; in space use `da.RollingOnCylinder`",
         ),
         (lambda: da.RollingOnSphere("w", O2, DISC, radius=1, sphere=2), "joint `w` must join points of space"),
         (lambda: da.RollingOnCylinder("w", O3, BALL, radius=1, cylinder=0), "`cylinder of joint w` must be positive"),

@@ -140,7 +140,7 @@ BODY, FLAT = da.Body("b", 1, (1, 1, 1)), da.PlanarBody("a", 1, 1)
         (lambda: da.Planar("p", da.ground.at(0, 0), FLAT), "joint `p` must join points of space"),
         (
             lambda: da.PointOnSurface("p", da.ground.at(0, 0), FLAT, surface=len),
-            "joint `p` is of space; in the plane use `da.PointOnCurve`",
+            "joint `p` exists in space only; in the plane use `da.PointOnCurve`",
         ),
         (lambda: da.PointOnSurface("p", O3, BODY), "must be given its `surface`, such as `lambda x, y, z: z - x * y`"),
         (

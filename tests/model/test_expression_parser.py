@@ -93,7 +93,7 @@ def test_numbers_are_exact_or_float64():
         ("x ` y", "A name between backquotes must end with one"),
         ("x'''", "at most of second order"),
         ("d(x'')", "at most of second order"),
-        ("m'", "a prime must follow a coordinate; `m` is none. Write `d"),
+        ("m'", "a prime must follow a coordinate; `m` is not one. Write `d"),
         ("sin(x, y)", "`sin` must have 1 arguments; got 2"),
         ("min(x)", "`min` must have 2 or more arguments; got 1"),
         ("heaviside(x, 1, 2)", "`heaviside` must have 1 to 2 arguments"),

@@ -252,7 +252,7 @@ def started(**changed) -> da.Trajectory:
 
 
 INPUT_MESSAGES = {
-    r"`multipliers0` must give λ at the start for every constraint \(`blade`\).* Choose one number per constraint": (
+    r"must give λ at the initial time for every constraint \(`blade`\).* Choose one number per constraint": (
         lambda: started(multipliers0=None)
     ),
     r"`multipliers0` must have one entry per constraint \(1: `blade`\); got 2": lambda: started(multipliers0=[0, 1]),

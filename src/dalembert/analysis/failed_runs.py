@@ -60,6 +60,6 @@ def hidden_behind(system: Any, p: Any) -> str:
     # conditions that hold for special values only are found again only with these values
     reduced = "da.reduce(system, parameters=...)" if found.special else "da.reduce(system)"
     return (
-        f" The motion must also satisfy {listed}, hidden in the equations: simulate `{reduced}`, from a start that "
-        f"does."
+        f" The motion must also satisfy {listed}, hidden in the equations: simulate `{reduced}`, from an initial state "
+        f"that does."
     )

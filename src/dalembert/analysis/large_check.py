@@ -135,7 +135,7 @@ def _row_findings(
         findings.append(Finding("redundant", f"{names}{more} follow from the others at this state."))
     for conflict in conflicts[:LISTED_NAMES]:
         findings.append(Finding("conflict", f"{quoted(conflict.names)} contradict one another in acceleration.", True))
-    note = "The system is large, and was judged by numbers at this state; hidden constraints were not searched for."
+    note = "The system is large: it was checked numerically at this state, without a search for hidden constraints."
     return [*findings, Finding("method", note)]
 
 

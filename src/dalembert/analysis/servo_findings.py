@@ -155,7 +155,7 @@ def _start(context: CheckContext, dynamics: Dynamics, source: Source, rows: list
     texts: list[str] = []
     if conditions:
         texts.append(
-            f"The error is zero from the beginning if the start meets {conditions.strip()}: "
+            f"The error is zero from the beginning if the initial state meets {conditions.strip()}: "
             f"`da.consistent_state(..., servos=True)` finds such a state; {otherwise}."
         )
     elif not settles:
@@ -238,7 +238,9 @@ def _internal_dynamics(context: CheckContext, source: Source) -> tuple[Finding, 
     starts = [_state(context), *(np.concatenate([s.point.q, s.point.qd]) for s in context.around)]
     states = steady_states(loop, starts, point.t, point.p, moving_first=context.given)
     if not states:
-        return Finding(about, f"{text}. It was not linearised, since no steady state was found near the start."), None
+        return Finding(
+            about, f"{text}. It was not linearised, since no steady state was found near the given state."
+        ), None
     states = states[:1] if context.given else states  # the first is that of the given start
     stable = [state for state in states if not state.unstable]
     state = (stable or states)[0]

@@ -30,7 +30,7 @@ def list_cases() -> None:
 
 
 def show(name: Name) -> None:
-    """Show a case: its system, numbers, start and checks.
+    """Show a case: its system, parameters, initial state and checks.
 
     Example: dalembert show bead
     """
@@ -48,13 +48,13 @@ def show(name: Name) -> None:
 
 
 def check(name: Name) -> None:
-    """Check whether a case is well posed at its start, and report the reasons if it is not.
+    """Check whether a case is well posed at its initial state, and report the reasons if it is not.
 
     A model file without a start is checked at generic states.
 
     Example: dalembert check pendulum-rod-twice
 
-    Exits with 1 if it is ill posed.
+    Exits with status 1 if it is ill posed.
     """
     from dalembert.analysis.check import check as verdict_on
 

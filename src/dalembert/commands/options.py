@@ -14,7 +14,9 @@ Name = Annotated[
     ),
 ]
 
-Settings = Annotated[list[str] | None, typer.Option("--set", help="A parameter, as a0=0.2; may be repeated.")]
-Coordinates = Annotated[str | None, typer.Option("--q0", help="Coordinates at the start, as x=1,y=0 or as 1,0.")]
-Velocities = Annotated[str | None, typer.Option("--qd0", help="Velocities at the start, likewise.")]
-Times = Annotated[str | None, typer.Option(help="As 0:10:101 (start, end, count), or as 0,1,2.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="The value of a parameter, as a0=0.2; may be repeated.")
+]
+Coordinates = Annotated[str | None, typer.Option("--q0", help="The initial coordinates, as x=1,y=0 or as 1,0.")]
+Velocities = Annotated[str | None, typer.Option("--qd0", help="The initial velocities, likewise.")]
+Times = Annotated[str | None, typer.Option(help="The output times, as 0:10:101 (start, end, count) or as 0,1,2.")]

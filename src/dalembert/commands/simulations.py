@@ -38,19 +38,19 @@ def run(
     qd0: Velocities = None,
     times: Times = None,
     project: Annotated[
-        bool, typer.Option("--project", help="Move the start onto the constraints first, and print it.")
+        bool, typer.Option("--project", help="Move the initial state onto the constraints first, and print it.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
-    ledger: Annotated[bool, typer.Option("--ledger", help="Print the work of every force.")] = False,
+    ledger: Annotated[bool, typer.Option("--ledger", help="Print the ledger: the work of every force.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Run again whenever the model file changes.")] = False,
 ) -> None:
-    """Simulate a case, with its own parameters or yours; with its own, check the results.
+    """Simulate a case. Without changes of its numbers, compare the run with the known results.
 
     Example: dalembert run particle --set a0=0.2 --times 0:2:201 --plot particle.png
 
-    Exits with 1 if a check fails.
+    Exits with status 1 if a check fails.
     """
     # checked before the simulation, which may take long
     require_target(plot, "--plot", (".png", ".pdf", ".svg"))
@@ -118,7 +118,9 @@ def _report_checks(console: Console, case: Case, found: Trajectory) -> None:
 
 def animate(
     name: Name,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A file: gif, html or mp4.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The file to write: gif, html or mp4.", show_default=False)
+    ],
     settings: Settings = None,
     q0: Coordinates = None,
     qd0: Velocities = None,
@@ -141,25 +143,27 @@ def sweep(
         typer.Option(help="Values to draw, as l=normal(1,0.01) or l=uniform(0.9,1.1); may be repeated."),
     ] = None,
     members: Annotated[
-        float | None, typer.Option(help="How many members to draw, for each point of the grid; 1e6 is a million.")
+        float | None, typer.Option(help="The number of members to draw for each point of the grid; 1e6 is a million.")
     ] = None,
-    sampling: Annotated[Sampling, typer.Option(help="How to draw them.")] = Sampling.random,
-    seed: Annotated[int, typer.Option(help="Another number draws other members.")] = 0,
+    sampling: Annotated[Sampling, typer.Option(help="The method by which members are drawn.")] = Sampling.random,
+    seed: Annotated[int, typer.Option(help="The seed of the random numbers; another one draws other members.")] = 0,
     settings: Settings = None,
     q0: Coordinates = None,
     qd0: Velocities = None,
     times: Times = None,
-    outputs: Annotated[str, typer.Option(help="As q,qd,multipliers,energy.")] = "q,qd",
-    keep: Annotated[Kept, typer.Option(help="All times, the last one, or mean, variance and quantiles.")] = Kept.end,
+    outputs: Annotated[str, typer.Option(help="The outputs to keep, as q,qd,multipliers,energy.")] = "q,qd",
+    keep: Annotated[
+        Kept, typer.Option(help="Keep all times, the last one, or mean, variance and quantiles.")
+    ] = Kept.end,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file: zarr, which can be continued, or nc.")
+        Path | None, typer.Option("-o", "--output", help="The file to write: zarr, which can be continued, or nc.")
     ] = None,
-    cluster: Annotated[str | None, typer.Option(help="Address of a Dask scheduler, as tcp://host:8786.")] = None,
-    device: Annotated[str, typer.Option(help="cpu or gpu.")] = "cpu",
+    cluster: Annotated[str | None, typer.Option(help="The address of a Dask scheduler, as tcp://host:8786.")] = None,
+    device: Annotated[str, typer.Option(help="The device that integrates the members: cpu or gpu.")] = "cpu",
 ) -> None:
-    """Simulate a case for many values of its parameters and starts.
+    """Simulate a case for many values of its parameters and initial states.
 
-    Names are those of parameters, of coordinates, whose values are starts, or of velocities (x').
+    Names are those of parameters, or of coordinates and velocities (x'), whose values are initial values.
 
     Example: dalembert sweep bead --grid mu=0:0.4:41 --scatter g=normal(9.81,0.01) --members 100 -o bead.zarr
 

@@ -136,7 +136,9 @@ def swept(case: Case, given: SweepArguments) -> xr.Dataset:
     q0, qd0 = given.start.get("q0", case.q0), given.start.get("qd0", case.qd0)
     times = case.times if given.times is None else given.times
     if not len(q0) or not len(qd0) or not len(times):
-        raise InputError("a sweep must have a start and times; the file has none. Pass `--q0`, `--qd0` and `--times`.")
+        raise InputError(
+            "a sweep must have an initial state and times; the file has none. Pass `--q0`, `--qd0` and `--times`."
+        )
     is_store = given.output is not None and given.output.suffix.lower() == ".zarr"
     with _client(given.cluster) as client:
         found = simulate_ensemble(
@@ -181,7 +183,9 @@ def _client(address: str | None) -> Any:
     try:
         return Client(address, timeout=10)
     except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"`--cluster` must be the address of a Dask scheduler; `{address}` is none: {error}") from None
+        raise InputError(
+            f"`--cluster` must be the address of a Dask scheduler; `{address}` is not one: {error}"
+        ) from None
 
 
 def outcome_text(found: xr.Dataset) -> str:

@@ -37,7 +37,7 @@ def page(
 
     Example: dalembert page bead -o bead.html
 
-    Exits with 2 if a page cannot run the case, and says why.
+    Exits with status 2 if a page cannot run the case, and says why.
     """
     target = Path(f"{Path(name).stem}.html") if output is None else output
     require_target(target, "--output", (".html",))
@@ -74,7 +74,7 @@ def demo(
 
     Example: dalembert demo -o out/demo
 
-    Exits with 1 if a check fails.
+    Exits with status 1 if a check fails.
     """
     from dalembert.report.gallery_pages import case_pages, write_pages
 

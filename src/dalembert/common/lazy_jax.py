@@ -25,8 +25,8 @@ def refuse_forked_process() -> None:
     """Raise an error in a forked process, in which JAX would wait forever for threads that were not copied."""
     if _forked:
         raise DeviceError(
-            "JAX must not be used in a process that was forked after JAX had been used; it would never answer. Start "
-            'processes by `multiprocessing.get_context("spawn")`, or fork before the first call that needs JAX. '
+            "JAX must not be used in a process that was forked after JAX had been used; the call would not return. "
+            'Start processes by `multiprocessing.get_context("spawn")`, or fork before the first call that needs JAX. '
             "`da.simulate` in machine code works in both."
         )
 

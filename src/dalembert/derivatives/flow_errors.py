@@ -143,8 +143,8 @@ def start_error(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any,
         except DalembertError as error:
             return error
     return StateError(
-        "the start must satisfy the constraints; it does not. Start from `da.consistent_state(system, q0, qd0, ...)`, "
-        "or, if the violation is meant, pass `allow_violation=True`."
+        "the initial state must satisfy the constraints; it does not. Start from `da.consistent_state(system, q0, "
+        "qd0, ...)`, or, if the violation is meant, pass `allow_violation=True`."
     )
 
 
@@ -217,7 +217,7 @@ def _slowest_contact(system: System | FunctionSystem, t: float, y: Floats, p: An
 
 
 def _not_smooth(name: str, t: float) -> str:
-    return f"a flow must be one smooth motion; friction of `{name}` comes to rest or turns round at about t = {t:.6g}."
+    return f"a flow must be one smooth motion; friction of `{name}` comes to rest or reverses at about t = {t:.6g}."
 
 
 def explain(dynamics: Dynamics, method: Method, q: Any, qd: Any, times: Any, p: Any) -> None:

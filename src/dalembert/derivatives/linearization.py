@@ -310,7 +310,7 @@ def _record_outputs(system: System, outputs: dict[str, Any]) -> Program:
     try:
         values = [read(system.symbols.plain(expression)) for expression in outputs.values()]
     except NoMachineCodeError as unknown:
-        raise InputError(f"`outputs` must be made of known functions; `{unknown}` is none.") from None
+        raise InputError(f"`outputs` must consist of known functions; `{unknown}` is not one.") from None
     rates: dict[Any, Any] = {("y", i): tape.input("y", n + i) for i in range(n)} | {
         ("y", n + i): tape.input("a", i) for i in range(n)
     }

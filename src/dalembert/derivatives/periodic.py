@@ -195,7 +195,7 @@ class _Search:
             what = "it does not occur again" if len(found) < 2 else "the state is another one"
             raise SimulationError(
                 f"a periodic motion must repeat itself; after the event `{self.event.name}` at t = "
-                f"{motion.period:.6g} the state is that of the start, but after as long a second time {what}. Where "
+                f"{motion.period:.6g} the state is the initial one, but after the same time again {what}. Where "
                 f"functions of time drive the motion, choose an event that occurs once in their period, such as a "
                 f"zero of `sin(omega*da.t)`.",
                 float(run.t[-1]),
@@ -224,7 +224,7 @@ class _Search:
             return best
         raise SimulationError(
             f"a periodic motion must be near `q0` and `qd0`; {RETURN_ITERATIONS} iterations of Newton's method end "
-            f"with a state that is missed by {best.residual:.1e}. Start nearer to the periodic motion.",
+            f"with a residual of {best.residual:.1e}. Start nearer to the periodic motion.",
             best.period,
             best.run,
         )

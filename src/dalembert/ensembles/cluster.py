@@ -70,9 +70,9 @@ def _result(future: Any) -> BlockResult:
         return future.result()
     except KilledWorker as error:
         raise DeviceError(
-            f"a block of members must be simulated by a worker; {error.allowed_failures + 1} workers in turn died at "
-            f"one. (a) Their memory is too small: keep fewer times or outputs. (b) The machine code crashed: simulate "
-            f"without `client`. The logs of the workers tell. {CONTINUE}"
+            f"a block of members must be simulated by a worker; {error.allowed_failures + 1} workers died one after "
+            f"another while they simulated the same block. (a) Their memory is too small: keep fewer times or outputs. "
+            f"(b) The machine code crashed: simulate without `client`. Look at the logs of the workers. {CONTINUE}"
         ) from None
     except (CancelledError, CommClosedError):  # before the result was asked for, or while it was on its way
         raise DeviceError(LOST_CLIENT) from None

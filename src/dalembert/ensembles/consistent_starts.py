@@ -38,8 +38,8 @@ def consistent_starts(dynamics: Dynamics, members: Members, t0: float) -> tuple[
     largest = np.nan_to_num(moved).max(axis=0)
     k = int(np.argmax(largest))
     note = (
-        f"The starts of {count} of {len(members)} members were moved onto the constraints, by up to {largest[k]:.1e} "
-        f"in `{names[k]}`."
+        f"The initial states of {count} of {len(members)} members were moved onto the constraints, by up to "
+        f"{largest[k]:.1e} in `{names[k]}`."
     )
     return Members.at_states(np.ascontiguousarray(y.T), members.p), note
 

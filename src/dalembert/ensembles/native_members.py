@@ -212,9 +212,9 @@ class NativeMembers:
             cure = cure_of(self.method.drift, self.dynamics.levels)
             if self.single and len(rows) < len(self.dynamics.levels):
                 raise InputError(
-                    "a system with redundant constraints must be simulated in double precision: whether they agree is "
-                    'not seen in single precision. Use `precision="double"`, or remove the constraints that repeat '
-                    "others."
+                    "a system with redundant constraints must be simulated in double precision: whether they agree "
+                    'cannot be decided in single precision. Use `precision="double"`, or remove the constraints that '
+                    "repeat others."
                 )
             of_gpu = single_motion_batch if self.single else GpuMotionBatch
             kind = of_gpu if self.on_gpu else MotionBatch

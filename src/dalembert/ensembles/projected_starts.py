@@ -50,8 +50,8 @@ class StartFindings:
             return ""
         changes = " and ".join(f"{change:.1e} in `{name}`" for change, name in self.largest.values())
         return (
-            f"The starts of {self.count} of {self.examined} members miss the constraints by more than rounding; "
-            f"projection onto the constraints moves them, by up to {changes}."
+            f"The initial states of {self.count} of {self.examined} members miss the constraints by more than "
+            f"rounding; projection onto the constraints moves them, by up to {changes}."
         )
 
 

@@ -32,15 +32,15 @@ def refuse_single(system: System, method: Method, device: str, reference: Member
     """Raise an error for what single precision cannot do."""
     with_it = 'with `precision="single"`'
     if device != "gpu":
-        raise InputError(f'`device` must be "gpu" {with_it}, since processors gain little by it; got {device!r}.')
+        raise InputError(f'`device` must be "gpu" {with_it}, since CPUs gain little from it; got {device!r}.')
     if contacts(system):
         raise InputError(
-            f"a system whose contacts can stick has no members {with_it}: rest is distinguished from slip by less than "
-            f'its rounding. Use `precision="double"`.'
+            f"a system whose contacts can stick cannot be simulated {with_it}: sticking and sliding differ by less "
+            f'than its rounding error. Use `precision="double"`.'
         )
     if method.drift.integrals:
         raise InputError(
-            f"`drift` cannot conserve first integrals to rounding {with_it}. Use `da.Projection()`, or "
+            f"`drift` cannot conserve first integrals to within rounding error {with_it}. Use `da.Projection()`, or "
             f'`precision="double"`.'
         )
     if method.step is not None:
@@ -53,7 +53,7 @@ def refuse_single(system: System, method: Method, device: str, reference: Member
     least = SINGLE_ROUNDING * float(np.abs(reference.q).max(initial=0.0))
     if method.atol is not None and np.min(method.atol) < least:
         raise InputError(
-            f"`atol` must be at least {least:.1e} {with_it}, the rounding of the coordinates at the start; got "
+            f"`atol` must be at least {least:.1e} {with_it}, the rounding error of the initial coordinates; got "
             f'{np.min(method.atol):g}. Choose a larger `atol`, leave it out, or use `precision="double"`.'
         )
 

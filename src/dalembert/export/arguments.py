@@ -105,15 +105,15 @@ def _require_mode(model: ExportedModel, start: Start, *, allow_violation: bool) 
         left_out = [name for k, name in enumerate(model.constraints) if k not in model.rows]
         raise InputError(
             f"the forces of closed and of sticking contacts must be determined to be exported; {quoted(left_out)} "
-            f"follows from the other constraints at the start. Leave out what holds the same motion twice."
+            f"follows from the other constraints at the initial state. Leave out what holds the same motion twice."
         )
     values = _value(model.switching, start)[:-1]
     ended = {name: x for name, x in zip(model.switching_names, values, strict=True) if x < -MODE_ROUNDING}
     if ended and not allow_violation:
         listed = ", ".join(f"`{name}` is {value:.3g}" for name, value in ended.items())
         raise InputError(
-            f"`mode` must last at the start, where its switching quantities must not be negative; {listed}. Pass the "
-            f"mode of the start, or leave out `q0`, `qd0` and `parameters`."
+            f"`mode` must hold at the initial state, where its switching quantities must not be negative; {listed}. "
+            f"Pass the mode of that state, or leave out `q0`, `qd0` and `parameters`."
         )
 
 
@@ -176,7 +176,7 @@ def _require_c_functions(dynamics: Dynamics) -> None:
         Programs.of_all_rows(native.source).outputs()
     except NoMachineCodeError as unknown:
         raise InputError(
-            f"`system` must use functions of the C library; `{unknown}` is none. Replace it by elementary functions."
+            f"`system` must use functions of the C library; `{unknown}` is not one. Replace it by elementary functions."
         ) from None
 
 

@@ -131,7 +131,7 @@ def interface(model: ExportedModel) -> str:
         ("the state after projection onto the constraints", f"int {name}_project({state}, double projected[])"),
         (
             "replaces y by the state after a step h of the classical Runge-Kutta method and a projection; y is not\n"
-            "   changed if the step is refused",
+            "   changed if the step fails",
             f"int {name}_step(double y[], double t, double h, const double p[])",
         ),
         (
@@ -150,7 +150,7 @@ def interface(model: ExportedModel) -> str:
         entries += _switching_entries(name)
     if model.start is not None:
         entries.insert(
-            0, ("sets the start and the parameters", f"void {name}_start(double *t, double y[], double p[])")
+            0, ("sets the initial state and the parameters", f"void {name}_start(double *t, double y[], double p[])")
         )
     return "\n\n".join(f"/* {about} */\n{declaration};" for about, declaration in entries)
 

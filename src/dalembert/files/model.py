@@ -88,8 +88,8 @@ class ModelFile:
         if self.mechanism is None:
             missing = [name for name, value in (("q0", self.q0), ("qd0", self.qd0)) if value is None]
             raise InputError(
-                f"the model must have a start; there is no {quoted(missing)}. Give it in the table `[simulate]` of "
-                f"the file, or pass it as an argument."
+                f"the model must have an initial state; there is no {quoted(missing)}. Give it in the table "
+                f"`[simulate]` of the file, or pass it as an argument."
             )
         q, qd = self.mechanism.assemble(t=self._first_time, parameters=self._values(parameters))
         return (q if self.q0 is None else self.q0), (qd if self.qd0 is None else self.qd0)

@@ -138,7 +138,8 @@ def _require_enough(problem: Problem, noise_is_known: bool) -> None:
     unknowns = len(problem.start())
     if not unknowns:
         raise InputError(
-            "`parameters` must name a parameter to estimate, or an observation have a free start; there is neither."
+            "`parameters` must name a parameter to estimate, or an observation must have `free_start=True`; there is "
+            "neither."
         )
     if problem.count < unknowns + (not noise_is_known):
         raise InputError(

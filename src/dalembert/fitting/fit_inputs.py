@@ -54,7 +54,9 @@ def known_of(given: Any, system: System, names: Sequence[str], observations: Seq
     wanted = system.parameter_names
     foreign = [name for name in (*names, *known) if name not in wanted]
     if foreign:
-        raise InputError(f"`parameters` and `known` must be of the system ({quoted(wanted)}); got {quoted(foreign)}.")
+        raise InputError(
+            f"`parameters` and `known` must name parameters of the system ({quoted(wanted)}); got {quoted(foreign)}."
+        )
     twice = [name for name in names if name in known or any(name in one.parameters for one in observations)]
     if twice:
         raise InputError(f"a parameter must be either known or to be estimated; {quoted(twice)} is both.")
@@ -90,7 +92,7 @@ def bounds_of(
     for key, pair in dict(given or {}).items():
         name = name_of(key)
         if name not in names:
-            raise InputError(f"`bounds` must be of the parameters to estimate ({quoted(names)}); got `{name}`.")
+            raise InputError(f"`bounds` must name parameters to estimate ({quoted(names)}); got `{name}`.")
         i = names.index(name)
         least, high[i] = _pair(name, pair)
         low[i] = max(low[i], least)

@@ -92,10 +92,11 @@ class Observation:
         foreign = [name for name in self.parameters if name not in parameters]
         if foreign:
             raise InputError(
-                f"`parameters` of an observation must be of the system ({quoted(parameters)}); got {quoted(foreign)}."
+                f"`parameters` of an observation must name parameters of the system ({quoted(parameters)}); got "
+                f"{quoted(foreign)}."
             )
         unknown = [name for name in self.values if name not in coordinates]
         if unknown:
             raise InputError(
-                f"`values` must be of coordinates of the system ({quoted(coordinates)}); it has {quoted(unknown)}."
+                f"`values` must name coordinates of the system ({quoted(coordinates)}); it has {quoted(unknown)}."
             )

@@ -219,7 +219,7 @@ def compare(fits: Mapping[str, Fit], criterion: str = "aic") -> Comparison:
         raise InputError(f"`fits` must hold at least two fits; got {len(fits)}.")
     others = [name for name, fit in fits.items() if not isinstance(fit, Fit)]
     if others:
-        raise InputError(f"`fits` must hold results of `da.fit`; {quoted(map(str, others))} is none.")
+        raise InputError(f"`fits` must hold results of `da.fit`; {quoted(map(str, others))} is not one.")
     first = next(iter(fits.values()))
     off = [name for name, fit in fits.items() if fit.count != first.count or not _same_data(fit, first)]
     if off:

@@ -90,7 +90,7 @@ class HybridSimulation:
             if self.record.impulses:
                 hit = dict.fromkeys(event.name for event in self.record.events)
                 self.record.notes.append(
-                    f"The start is an impact at {quoted(hit)}: the motion begins with the velocities after it."
+                    f"The motion starts with an impact at {quoted(hit)}: its initial velocities are those after it."
                 )
             while True:
                 y = self.record.advance(choice.phase, choice.y, t, t1, times, bar)
@@ -345,7 +345,7 @@ class HybridSimulation:
             force = float(choice.reactions[names.index(name)])
             if abs(force) <= RELEASE_FORCE * scale[name]:
                 raise InputError(
-                    f"constraint `{name}` must have a force at the start, whose sign tells when it releases; it is "
-                    f"zero. Write an inequality, `sympy.Ge(expression, 0)`, with a `restitution`."
+                    f"constraint `{name}` must have a force at the initial state, whose sign decides when it "
+                    f"releases; it is zero. Write an inequality, `sympy.Ge(expression, 0)`, with a `restitution`."
                 )
             self.releases[name] = 1 if force > 0 else -1

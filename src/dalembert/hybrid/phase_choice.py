@@ -93,7 +93,7 @@ def choose(question: Question, candidates: Collection[str], first: Collection[st
             _refuse_paradox(question, choice)
     raise ConstraintError(
         f"the contacts {quoted(sorted(candidates))} must have a set that can stay closed; at t = {question.t:.6g} "
-        f"every one either pulls or lets a body penetrate: friction jams them, as in Painlevé's paradox. Lower its "
+        f"every one either pulls or lets a body penetrate: friction admits no motion (Painlevé's paradox). Lower its "
         f"coefficient."
     )
 

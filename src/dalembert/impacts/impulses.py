@@ -140,8 +140,8 @@ def _solution(
             return found
     raise ConstraintError(
         f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
-        f"are none: friction jams it, or constraints drive the bodies together. Lower the coefficients of friction, or "
-        f"end the motion before by an event."
+        f"are none: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
+        f"coefficients of friction, or end the motion before by an event."
     )
 
 
@@ -212,8 +212,8 @@ def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
         # exactly: rounding would decide in which direction the contact slips on
         w = 0.0
     raise ConstraintError(
-        f"the impact at `{contact.name}` must end; friction presses the bodies together faster than they rebound, a "
-        f"jam of Painlevé's kind. Lower its coefficient of friction."
+        f"the impact at `{contact.name}` must end; friction presses the bodies together faster than they rebound, "
+        f"as in Painlevé's paradox. Lower its coefficient of friction."
     )
 
 

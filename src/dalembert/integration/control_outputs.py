@@ -97,7 +97,7 @@ def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> st
     if not names or not usual > 0:
         return ""
     return (
-        f"the inputs of {_quoted(names)} grow without bound, to {sizes[-1].max():.2e} from {usual:.2e} usually: they "
+        f"the inputs of {_quoted(names)} grow without bound, from usually {usual:.2e} to {sizes[-1].max():.2e}: they "
         f"lose their effect on servo {_quoted(servos)} at a singular position, where its requirement cannot be met"
     )
 

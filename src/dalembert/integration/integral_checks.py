@@ -37,7 +37,9 @@ def initial_values(dynamics: Dynamics, y: Floats, t: float, p: Mapping[str, Any]
     found = native.first_integrals(y[None], np.array([t]), ordered(p)).value[0]
     if not np.isfinite(found).all():
         name = dynamics.integrals[int(np.argmin(np.isfinite(found)))]
-        raise InputError(f"`conserve` must be finite at the start; `{name}` is not. Look for a division by zero there.")
+        raise InputError(
+            f"`conserve` must be finite at the initial state; `{name}` is not. Look for a division by zero."
+        )
     p |= {time_scale: np.median(scales_of_q / scales_of_qd)}
     return ordered(p | dict(zip(names, found, strict=True)))
 

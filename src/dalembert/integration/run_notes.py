@@ -46,7 +46,7 @@ def _rank_notes(path: Path, ranks: Any) -> tuple[str, ...]:
         # outputs may lie at singular positions that no step has met
         lowest, highest = min(lowest, int(ranks.min())), max(highest, int(ranks.max()))
         last = f", last at t = {path.rank_changes[-1]:.6g}" if path.rank_changes else ""
-        notes.append(f"The rank of the constraints changed on the way, between {lowest} and {highest}{last}.")
+        notes.append(f"The rank of the constraints changed during the run, between {lowest} and {highest}{last}.")
     return (*notes, *hand_over_notes(path))
 
 

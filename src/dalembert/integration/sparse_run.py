@@ -185,8 +185,8 @@ def accepted_sparse_start(
     found = np.concatenate(nearest_sparse_state(dynamics, q0, qd0, t0, numbers))
     distance = float(np.abs(found - given).max())
     return found, [
-        f"The start misses the constraints; projection onto them moves it, by up to {distance:.1e} in one coordinate "
-        f"or velocity."
+        f"The initial state misses the constraints; projection onto them moves it, by up to {distance:.1e} in one "
+        f"coordinate or velocity."
     ]
 
 
@@ -211,7 +211,7 @@ def sparse_run(
             run.follow(y, bar)
     except NoStepError as end:
         raise SimulationError(
-            f"the motion must continue to t = {t1:.6g}; it ends at t = {end.t:.6g}: {end}.",
+            f"the motion must be continued to t = {t1:.6g}; it ended at t = {end.t:.6g}: {end}.",
             end.t,
             run.trajectory(parameters, notes, source),
         ) from None

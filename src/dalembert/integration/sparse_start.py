@@ -62,7 +62,9 @@ def require_start(
         if len(rows):
             found.append(f"{_violations(dynamics, rows, residuals[level], 'is')} at `{argument}`")
     if found and not allow_violation:
-        raise StateError(f"the start must satisfy the constraints; {'; '.join(found)}. {START_NEARBY}{OR_ALLOW_IT}.")
+        raise StateError(
+            f"the initial state must satisfy the constraints; {'; '.join(found)}. {START_NEARBY}{OR_ALLOW_IT}."
+        )
     return not any(len(missed(dynamics, q, qd, level, EXACT)) for level in (0, 1))
 
 

@@ -67,7 +67,7 @@ def _stagnant(batch: StepBatch, whole: float, most: int) -> str:
     if len(batch.t) < most or ahead > STAGNANT * whole:
         return ""
     return (
-        f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps to and fro "
+        f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps back and forth "
         f"there: smooth it, or end the motion before."
     )
 

@@ -93,7 +93,7 @@ def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) 
     ]
     if found:
         raise StateError(
-            f"the start must satisfy the constraints; {'; '.join(found)}. "
+            f"the initial state must satisfy the constraints; {'; '.join(found)}. "
             f"{START_NEARBY}{OR_ALLOW_IT}. If constraints contradict one another, {NAMES_CONFLICTS}."
         )
 
@@ -115,8 +115,8 @@ def _projection_notes(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -
             move = first_correction(terms, level)
             k, i = int(np.argmax(np.abs(miss) * off)), int(np.argmax(np.abs(move)))
             notes.append(
-                f"The start misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the constraints "
-                f"moves it, by up to {abs(move[i]):.1e} in `{dynamics.coordinates[i]}{prime}`."
+                f"The initial state misses `{dynamics.constraints[k]}` by {abs(miss[k]):.1e}; projection onto the "
+                f"constraints moves it, by up to {abs(move[i]):.1e} in `{dynamics.coordinates[i]}{prime}`."
             )
     return notes
 

@@ -80,7 +80,7 @@ def require_live(system: Any, method: Method, control: Controller | None) -> Non
         )
     if method.drift.integrals:
         raise InputError(
-            "a live page does not `conserve` first integrals, since their values change with the start; got a "
+            "a live page does not `conserve` first integrals, since their values change with the initial state; got a "
             "projection that does. Pass `drift=da.Projection()`."
         )
     _require_compiled_integrator(method)

@@ -124,7 +124,7 @@ def _place(system: System, name: str, place: Any) -> tuple[Any, ...]:
     plain = [symbols.plain(e) for e in expressions]
     unknown = sorted({name_of(s) for e in plain for s in (e.free_symbols | e.atoms(AppliedUndef)) - known})
     if not expressions or unknown:
-        found = f"`{unknown[0]}` is none" if unknown else f"got {place!r}"
+        found = f"`{unknown[0]}` is not one" if unknown else f"got {place!r}"
         raise InputError(
             f"point `{name}` must consist of finite numbers, coordinates and parameters of the system; {found}."
         )

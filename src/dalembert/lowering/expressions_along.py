@@ -156,7 +156,7 @@ def _refuse_unknown(run: States, symbols: StateSymbols, expressions: list[Any], 
     if not found:
         raise InputError(
             "`expression` must depend on the motion; got numbers only. A component such as `body.velocity[0]` is the "
-            "number at the start; evaluate `body.velocity` and take the column, or use `body.at(0, 0).velocity`, whose "
+            "initial value; evaluate `body.velocity` and take the column, or use `body.at(0, 0).velocity`, whose "
             "components are expressions."
         )
 

@@ -85,7 +85,10 @@ def with_structure(source: Source) -> Source:
         found = replace(source, structure=_structure(source, form))
     except NoMachineCodeError as unknown:
         raise ModelError(
-            [f"servo constraints must use functions that can be differentiated in machine code; `{unknown}` is none."]
+            [
+                f"servo constraints must use functions that can be differentiated in machine code; `{unknown}` is not "
+                f"one."
+            ]
         ) from None
     if source.laws is not None and source.laws.needs_ideal and found.structure.differentiations:
         raise ModelError(

@@ -47,7 +47,7 @@ def function_of_tape(arguments: Any, expressions: Any, further: Mapping[str, Cal
         raise ModelError(
             [
                 f"expressions that are large or deep, or contain signals or Python functions, must use elementary "
-                f"functions beside them; `{unknown}` is none."
+                f"functions beside them; `{unknown}` is not one."
             ]
         ) from None
 

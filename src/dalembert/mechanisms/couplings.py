@@ -127,7 +127,7 @@ class PointOnSurface(Joint):
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         if self.dimension != 3:
-            raise ModelError([f"joint `{self.name}` is of space; in the plane use `da.PointOnCurve`."])
+            raise ModelError([f"joint `{self.name}` exists in space only; in the plane use `da.PointOnCurve`."])
         if not callable(self.surface):
             raise ModelError(
                 [

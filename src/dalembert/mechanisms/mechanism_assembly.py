@@ -130,8 +130,8 @@ def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Ass
     """Return the nearest state of a mechanism that is stated by groups; its bodies are compared one by one."""
     if keep:
         raise InputError(
-            "`keep` must be left out for a mechanism of more than 200 coordinates; give the bodies a start that "
-            "satisfies the joints instead."
+            "`keep` must be left out for a mechanism of more than 200 coordinates; give the bodies an initial state "
+            "that satisfies the joints instead."
         )
     q, qd = map(np.array, given_state(mechanism))
     try:

@@ -45,7 +45,7 @@ class ProfileContact(Joint):
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         if self.dimension != 2:
-            raise ModelError([f"joint `{self.name}` is of the plane; got points of space."])
+            raise ModelError([f"joint `{self.name}` exists in the plane only; got points of space."])
         object.__setattr__(self, "start", numbers([self.start], f"start of joint {self.name}", (1,))[0])
         self._check_shape()
         s = sp.Dummy("s", real=True)

@@ -44,7 +44,7 @@ class RollingOnLine(Joint):
         Joint.__post_init__(self)
         object.__setattr__(self, "radius", positive_number(self.radius, f"radius of joint {self.name}"))
         if self.dimension != 2:
-            raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingDisc`."])
+            raise ModelError([f"joint `{self.name}` exists in the plane only; in space use `da.RollingDisc`."])
         object.__setattr__(self, "along", direction(self.along, self))
 
     @property

@@ -39,7 +39,7 @@ class RollingOnCircle(Joint):
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         if self.dimension != 2:
-            raise ModelError([f"joint `{self.name}` is of the plane; in space use `da.RollingOnCylinder`."])
+            raise ModelError([f"joint `{self.name}` exists in the plane only; in space use `da.RollingOnCylinder`."])
         check_radii(self, "circle")
 
     @property

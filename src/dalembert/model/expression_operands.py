@@ -43,7 +43,7 @@ def named(parser: Parser, token: Token) -> Parsed:
         prime, order = parser.take(), order + 1
         if not part.expression.is_Function or part.expression.args != (t,):
             raise parser.error(
-                f"a prime must follow a coordinate; `{token.text}` is none. Write `d(…)` for other derivatives.",
+                f"a prime must follow a coordinate; `{token.text}` is not one. Write `d(…)` for other derivatives.",
                 prime,
             )
         if order > 2:
@@ -160,7 +160,7 @@ def _force(parser: Parser, name: str) -> Parsed:
         return Parsed((multiplier if name == "multiplier" else reaction)(token.text))
     found = _known(parser, token)
     if isinstance(found, Parsed) or not found.is_Function:
-        raise parser.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is none.", token)
+        raise parser.error(f"`ideal_force` must have a coordinate as its argument; `{token.text}` is not one.", token)
     return Parsed(ideal_force(found), 2)
 
 

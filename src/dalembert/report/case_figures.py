@@ -133,8 +133,8 @@ def vakonomic_figure(case: Case, run: Trajectory, multipliers0: tuple[float, ...
 def _vakonomic(case: Case, run: Trajectory) -> Drawn:
     start = run.until(int(np.searchsorted(run.t, 3.0, side="right")))  # later the vakonomic paths only oscillate faster
     caption = (
-        "Two theories from one start, the first 3 s: d'Alembert's skate runs across the slope, the vakonomic ones "
-        "zigzag down it, each for its multiplier λ(0), which the mechanical problem does not determine"
+        "Two theories from one initial state, the first 3 s: d'Alembert's skate runs across the slope, the vakonomic "
+        "ones zigzag down it, each for its multiplier λ(0), which the mechanical problem does not determine"
     )
     return Drawn("vakonomic", caption, vakonomic_figure(case, start, (0.0, -0.5)))
 

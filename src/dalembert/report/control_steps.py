@@ -81,7 +81,7 @@ def requirement_form(
         parts = (law.matrix, law.rhs) if form is None else (form.terms.A, form.terms.b)
         blocks += [("with",), *_displayed(derivation, form, (own.A, own.b), parts)]
     if not law.kind.settled:
-        return *blocks, ("Errors of the start remain: nothing makes them settle.",)
+        return *blocks, ("Initial errors remain: nothing makes them settle.",)
     settled = [Equation(sp.MatMul(own.A, sym.qdd), sp.MatAdd(own.b, sp.MatMul(-1, own.s)))]
     blocks += [*_settling(law), ("so that",), settled]
     if not short:

@@ -77,7 +77,7 @@ def simulate_by_steps(
         if not run.outputs:
             run.keep_start(np.array(q, float), np.array(qd, float))
         raise SimulationError(
-            f"the motion must continue to t = {times[-1]:.6g}; it ends at t = {end.t:.6g}: {end}.",
+            f"the motion must be continued to t = {times[-1]:.6g}; it ended at t = {end.t:.6g}: {end}.",
             end.t,
             run.trajectory(source),
         ) from None

@@ -120,9 +120,9 @@ def _refuse_memory_of_the_past(system: AnySystem, options: dict[str, Any]) -> No
     control, solver = options.get("control"), options.get("solver")
     switches = not isinstance(solver, MoreauJean) and not all_permanent(system)
     if options.get("events") not in (None, (), []) or switches:
-        what = "events and contacts have a memory"
+        what = "with events or contacts it is not"
     elif control is not None and (control.period is not None or control.adaptive is not None):
-        what = "a sampled or adaptive controller has a memory"
+        what = "with a sampled or adaptive controller it is not"
     else:
         return
     raise InputError(

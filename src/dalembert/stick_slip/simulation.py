@@ -259,7 +259,7 @@ class StickSlipSimulation:
         elif segment.path.stopped or (segment.path.resumes is not None and not segment.path.refusal):
             message = (
                 f"sticking and sliding must not alternate without end; by t = {segment.end:.6g} the motion has "
-                f"{len(self.segments)} segments, the last {MAX_STALLED_SEGMENTS} of which end within "
+                f"{len(self.segments)} phases, the last {MAX_STALLED_SEGMENTS} of which end within "
                 f"{segment.end - self.segments[-MAX_STALLED_SEGMENTS].end:.1e}. Friction of "
                 f"{quoted(dict.fromkeys(c.name for c in segment.phase.mode.contacts))} can neither hold nor slip "
                 f"there; check its normal force and its coefficients."

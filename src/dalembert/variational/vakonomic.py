@@ -242,8 +242,8 @@ def _multiplier_values(names: tuple[str, ...], given: Any) -> Floats:
     """Return a finite number for every constraint, in their order."""
     if given is None:
         raise InputError(
-            f"`multipliers0` must give λ at the start for every constraint ({quoted(names)}): the vakonomic motion "
-            f"depends on it, and nothing else determines it. Choose one number per constraint."
+            f"`multipliers0` must give λ at the initial time for every constraint ({quoted(names)}): the vakonomic "
+            f"motion depends on it, and nothing else determines it. Choose one number per constraint."
         )
     values, problems = in_order(names, given, "multipliers0", "constraint")
     if problems:
@@ -260,8 +260,9 @@ def _require_regular(vakonomic: Vakonomic, q: Floats, qd: Floats, t0: Any, p: tu
     if shares.any():
         involved = np.flatnonzero(shares > NAMED_SHARE)
         raise ConstraintError(
-            f"the constraints must be independent to have vakonomic multipliers; at the start they have rank {rank(A)} "
-            f"of {len(A)} because of {quoted(names[int(k)] for k in involved)}. Remove what follows from the others."
+            f"the constraints must be independent to have vakonomic multipliers; at the initial state they have rank "
+            f"{rank(A)} of {len(A)} because of {quoted(names[int(k)] for k in involved)}. Remove what follows from the "
+            f"others."
         )
     # scaled, so that neither the unit of mass nor that of a constraint matters
     W = W / max(np.abs(W).max(), TINY)

@@ -33,7 +33,9 @@ def original_motion(system: System, run: Trajectory, chosen: Floats, parameters:
     M, Q, A, _, position, velocity = (np.asarray(term) for term in terms)
     at_position = rows_at(dynamics.levels, "position")
     start = ", ".join(f"`{name}` = {value:g}" for name, value in zip(dynamics.constraints, chosen, strict=True))
-    note = f"By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers {start} at the start."
+    note = (
+        f"By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers {start} at the initial time."
+    )
     return replace(
         run,
         q=q,

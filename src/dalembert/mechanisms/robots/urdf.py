@@ -146,7 +146,7 @@ def _sort_joints(tree: RobotTree, elements: dict[str, XmlElement]) -> str:
         children.add(_end(element, "child", tree))
     roots = [name for name in tree.links if name not in children]
     if len(roots) != 1:
-        problem = f"{len(roots)} links are the child of no joint: {listed(roots)}" if roots else "they form a circle"
+        problem = f"{len(roots)} links are the child of no joint: {listed(roots)}" if roots else "they form a cycle"
         raise tree.element.error(f"the links of a robot must form one tree; {problem}.")
     waiting, reached = list(reversed(below.get(roots[0], []))), {roots[0]}
     while waiting:
@@ -157,7 +157,7 @@ def _sort_joints(tree: RobotTree, elements: dict[str, XmlElement]) -> str:
         waiting += reversed(below.get(child, []))
     missing = [name for name in names if name not in reached]
     if missing:
-        raise tree.element.error(f"the links of a robot must form one tree; {quoted(missing[:8])} are in a circle.")
+        raise tree.element.error(f"the links of a robot must form one tree; {quoted(missing[:8])} form a cycle.")
     return roots[0]
 
 
