@@ -20,6 +20,11 @@ def all_permanent(system: Any) -> bool:
     """Return whether all constraints of a system are equations that always hold, as those stated by arrays do."""
     if not isinstance(system, System) or system.statement is not None or system.deferred is not None:
         return True
+    return _has_permanent_terms(system)
+
+
+@lru_cache(maxsize=256)  # asked by every run
+def _has_permanent_terms(system: System) -> bool:
     return all(constraint.is_permanent for constraint in system.constraints)
 
 
