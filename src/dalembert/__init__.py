@@ -99,14 +99,14 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.mechanism_assembly import Assembly as Assembly
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
+    from dalembert.mechanisms.planar_rolling import KnifeEdge as KnifeEdge
+    from dalembert.mechanisms.planar_rolling import RollingOnLine as RollingOnLine
     from dalembert.mechanisms.profiles import Cam as Cam
     from dalembert.mechanisms.profiles import RollingOnProfile as RollingOnProfile
     from dalembert.mechanisms.reactions import Reactions as Reactions
-    from dalembert.mechanisms.rolling import KnifeEdge as KnifeEdge
     from dalembert.mechanisms.rolling import RollingBall as RollingBall
     from dalembert.mechanisms.rolling import RollingDisc as RollingDisc
     from dalembert.mechanisms.rolling import RollingEllipsoid as RollingEllipsoid
-    from dalembert.mechanisms.rolling import RollingOnLine as RollingOnLine
     from dalembert.mechanisms.rolling_on_round import RollingOnCircle as RollingOnCircle
     from dalembert.mechanisms.rolling_on_round import RollingOnCylinder as RollingOnCylinder
     from dalembert.mechanisms.rolling_on_round import RollingOnSphere as RollingOnSphere
@@ -211,9 +211,10 @@ _MODULES = {
     "mechanisms.mechanism_assembly": "Assembly",
     "mechanisms.particle": "Particle",
     "mechanisms.planar_body": "PlanarBody",
+    "mechanisms.planar_rolling": "KnifeEdge RollingOnLine",
     "mechanisms.profiles": "Cam RollingOnProfile",
     "mechanisms.reactions": "Reactions",
-    "mechanisms.rolling": "KnifeEdge RollingBall RollingDisc RollingEllipsoid RollingOnLine",
+    "mechanisms.rolling": "RollingBall RollingDisc RollingEllipsoid",
     "mechanisms.rolling_on_round": "RollingOnCircle RollingOnCylinder RollingOnSphere",
     "mechanisms.rotations": "Rotation",
     "mechanisms.spatial_body": "Body",

@@ -13,9 +13,9 @@ from PIL import Image
 import dalembert as da
 from dalembert.figures.animation import _delay, frame_times
 from dalembert.figures.geometry import scaled_vectors
+from dalembert.figures.panels import MOST_LINES
 from dalembert.figures.points import guessed_points
 from dalembert.figures.style import COLOURS, pretty
-from dalembert.figures.trajectory_figures import MOST_LINES
 from helpers import random_spd
 
 UNITS = {"x": "m", "y": "m", "theta": "rad", "t": "s", "force": "N", "force theta": "N m", "rod": "m²"}

@@ -8,7 +8,7 @@ import sympy as sp
 from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 import dalembert as da
-from dalembert.model.laws import while_moving
+from dalembert.model.sliding_expressions import while_moving
 from dalembert.model.standard_form import standard_form
 from helpers import pendulum, skate_particle
 

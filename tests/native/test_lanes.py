@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.integration.native_steps import native_of
+from dalembert.equation.dynamics import native_of
 from dalembert.lowering.build import build
 from dalembert.native import batch
 from dalembert.native.assembly import POINTER, MachineCode, load, store

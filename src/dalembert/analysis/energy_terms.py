@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from dalembert.equation.dynamics import Dynamics, damping_rates, stabilised
+from dalembert.equation.dynamics import Dynamics, damping_rates, native_of, stabilised
 from dalembert.equation.formulation import Formulation, solve
 from dalembert.integration.compiled import SOON_READY, kept_by_dynamics
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_of, shortest_multipliers
+from dalembert.integration.native_steps import shortest_multipliers
 from dalembert.integration.start_states import terms_at
 from dalembert.numerics.linear_algebra import independent_rows
 

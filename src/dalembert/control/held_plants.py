@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import SimulationError
 from dalembert.integration.failure import why
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_of, native_steps
+from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path import Path
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.progress import Progress

@@ -5,24 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-import sympy as sp
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats, vector_of
-from dalembert.common.lazy_jax import refuse_forked_process
 from dalembert.common.table import aligned
+from dalembert.derivatives.nearby_rates import STEADY_RATE, Nearby, rates_near, recorder_of
 from dalembert.equation.dynamics import Dynamics
-from dalembert.equation.factored import Factored
 from dalembert.errors import InputError, ModelError, StateError
-from dalembert.integration.start_states import require_start, terms_at
-from dalembert.integration.state_answer import answer_at
-from dalembert.lowering.recording import NoMachineCodeError, Recorder
+from dalembert.integration.start_states import require_start
+from dalembert.lowering.recording import NoMachineCodeError
 from dalembert.model.expressions import as_expression
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_system import FunctionSystem
@@ -33,15 +28,11 @@ from dalembert.model.symbols import free_parameters
 from dalembert.model.system import System
 from dalembert.model.validation import expression_problems
 from dalembert.native.derivatives import along, differentiated
-from dalembert.native.tape import Program, Tape
-from dalembert.numerics.linear_algebra import independent_rows, null_space, rank, unit_rows
-from dalembert.numerics.tolerances import ROUNDING, SOLVED_RANK_TOLERANCE
-from dalembert.numerics.violation import state_scales
-from dalembert.settings import AnySystem, prepared
+from dalembert.native.tape import Program
+from dalembert.numerics.linear_algebra import rank
+from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
+from dalembert.settings import prepared
 from dalembert.stick_slip.transitions import contacts_at_rest
-
-STEADY_RATE = 1e-8
-"""Largest rate of change of a steady state, relative to the terms of the rate: states are given with eight digits."""
 
 SAME_GROWTH = 1e-12
 """Difference of real parts, relative to the largest eigenvalue, that is rounding."""
@@ -125,7 +116,7 @@ def linearize(
     x = np.concatenate([q, qd])
     if isinstance(system, System):
         _refuse_dry_rest(system, x, t, dict(zip(dynamics.parameters, map(float, p), strict=True)))
-    near = _rates_near(system, dynamics, x, t, p)
+    near = rates_near(system, dynamics, x, t, p)
     if outputs is None:
         return _about_equilibrium(dynamics, near)
     if not isinstance(outputs, Mapping):
@@ -146,98 +137,6 @@ def _refuse_dry_rest(system: System, x: Floats, t: float, p: dict[str, float]) -
             f"small motions must be smooth; at this state dry friction of {quoted(c.name for c in found)} is at rest, "
             f"and holds or jumps. Give the law a width of `smoothing`, or leave it out."
         )
-
-
-class Nearby(NamedTuple):
-    """The rate ẋ (2n,) of a state, its Jacobian (2n, 2n), and a basis (2n, d) of the directions on the constraints.
-
-    ``steady`` (2n,) are rates that count as zero.
-    """
-
-    slope: Floats
-    jacobian: Floats
-    tangent: Floats
-    steady: Floats
-
-
-def _rates_near(system: AnySystem, dynamics: Dynamics, x: Floats, t: float, p: Any) -> Nearby:
-    """Differentiate the rates of a state and the residuals of the constraints."""
-    n = len(x) // 2
-    native = dynamics.machine_code
-    if native is not None:
-        rows = independent_rows(np.asarray(terms_at(dynamics, x[:n], x[n:], t, p).A))
-        acceleration, slopes, across = native.small_changes(rows, x, t, p)
-        jacobian = np.vstack([np.eye(2 * n)[n:], slopes])
-        slope = np.concatenate([x[n:], acceleration])
-    else:
-        slope, jacobian, across = _by_jax(dynamics, x, t, p)
-    # residuals that do not depend on the state, such as position residuals of velocity constraints, restrict nothing
-    across = across[np.abs(across).max(axis=1, initial=0.0) > 0]
-    steady = STEADY_RATE * _sizes_of_terms(system, dynamics, jacobian, x, t, p)
-    return Nearby(slope, jacobian, _kernel(across, len(x)), steady)
-
-
-def _sizes_of_terms(system: AnySystem, dynamics: Dynamics, jacobian: Floats, x: Floats, t: float, p: Any) -> Floats:
-    """Return the sizes (2n,) of the terms that make up the rate of a state, which cancel in a steady one."""
-    n = len(x) // 2
-    answer = answer_at(dynamics, x[:n], x[n:], t, p, Factored())
-    M, Q = np.asarray(answer.mass_matrix), np.asarray(answer.applied_force)
-    forces = _sizes_of_forces(system, x, t, p) if isinstance(system, System) else np.abs(Q)
-    forces = forces + np.abs(answer.ideal_force) + np.abs(answer.nonideal_force)
-    accelerations = np.abs(np.linalg.pinv(M)) @ forces
-    # at coordinates that are all zero there is no scale, and they are exact up to rounding
-    has_scale = np.abs(x[:n]).max() > ROUNDING
-    scales = state_scales(M, Q, x[:n], x[n:]) if has_scale else np.full(2 * n, ROUNDING / STEADY_RATE)
-    return np.abs(jacobian) @ scales + np.concatenate([np.zeros(n), accelerations])
-
-
-def _sizes_of_forces(system: System, x: Floats, t: float, p: Any) -> Floats:
-    """Return the sum (n,) of the absolute values of the terms of each applied force."""
-    terms = [sp.Add.make_args(sp.sympify(force)) for force in system.applied_force]
-    tape, read = _recorder(system)
-    try:
-        values = [read(system.symbols.plain(term)) for of_one in terms for term in of_one]
-    except NoMachineCodeError:  # functions in Python: their forces are not divided into terms
-        return np.zeros(len(terms))
-    sizes, _ = differentiated(Program(tape, values), x, t, vector_of(p))
-    owners = np.repeat(np.arange(len(terms)), [len(of_one) for of_one in terms])
-    return np.asarray(np.bincount(owners, np.abs(sizes), minlength=len(terms)), float)
-
-
-def _recorder(system: System) -> tuple[Tape, Recorder]:
-    """Return a tape with the state, the time and the parameters of a system as inputs, and its recorder."""
-    tape, symbols, n = Tape(), system.symbols, len(system.coordinates)
-    state = [tape.input("y", i) for i in range(2 * n)]
-    inputs = dict(zip((*symbols.q, *symbols.qd), state, strict=True)) | {symbols.time: tape.input("t", 0)}
-    inputs |= {sp.Symbol(name, real=True): tape.input("p", i) for i, name in enumerate(system.parameter_names)}
-    return tape, Recorder(tape, inputs)
-
-
-def _by_jax(dynamics: Dynamics, x: Floats, t: float, p: Any) -> tuple[Floats, ...]:
-    """Return ẋ, its Jacobian and that of the residuals, for systems that cannot be compiled natively."""
-    refuse_forked_process()
-    n = len(x) // 2
-    rows = dynamics.engine.select_rows(jnp.asarray(x[:n]), jnp.asarray(x[n:]), t, p).rows
-
-    def rates(x: Any) -> Any:
-        return jnp.concatenate([x[n:], dynamics.engine.acceleration(x[:n], x[n:], t, p, rows, None)])
-
-    def residuals(x: Any) -> Any:
-        terms = dynamics.terms(x[:n], x[n:], t, p)
-        return jnp.concatenate([terms.position, terms.velocity])
-
-    def everything(x: Any) -> Any:
-        return rates(x), jax.jacfwd(rates)(x), jax.jacfwd(residuals)(x)
-
-    # without optimisation it compiles faster, and it runs only once
-    compiled: Any = jax.jit(everything, compiler_options={"xla_backend_optimization_level": 0})
-    return tuple(np.asarray(part, float) for part in compiled(jnp.asarray(x)))
-
-
-def _kernel(rows: Floats, size: int) -> Floats:
-    if not len(rows):
-        return np.eye(size)
-    return null_space(unit_rows(rows)[0], SOLVED_RANK_TOLERANCE).T
 
 
 def _about_equilibrium(dynamics: Dynamics, near: Nearby) -> Linearization:
@@ -305,7 +204,7 @@ def _record_outputs(system: System, outputs: dict[str, Any]) -> Program:
     problems += unknown_names(system.parameter_names, sorted(s.name for s in used), "outputs", "parameter")
     if problems or not outputs:
         raise InputError(" ".join(problems) or "`outputs` must name at least one expression; got none.")
-    tape, read = _recorder(system)
+    tape, read = recorder_of(system)
     n = len(system.coordinates)
     try:
         values = [read(system.symbols.plain(expression)) for expression in outputs.values()]

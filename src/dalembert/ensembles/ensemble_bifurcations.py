@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import in_machine_code, native_of, rows_for_many
+from dalembert.integration.native_steps import in_machine_code
 from dalembert.integration.progress import Progress
+from dalembert.integration.row_selection import rows_for_many
 from dalembert.integration.step_monitor import orientation_changes
 
 MAX_EXAMINED, MAX_REINTEGRATED = 32, 8

@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.control.controller import Controller
 from dalembert.ensembles.members import Members
+from dalembert.equation.dynamics import native_of
 from dalembert.integration.control_outputs import errors
-from dalembert.integration.native_steps import native_of
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System

@@ -18,8 +18,9 @@ from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, is_refined, rows_for
+from dalembert.integration.native_steps import cure_of
 from dalembert.integration.path_outputs import outputs_at
+from dalembert.integration.row_selection import is_refined, rows_for
 from dalembert.lowering.expressions_along import values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many

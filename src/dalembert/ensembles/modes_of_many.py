@@ -12,8 +12,10 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.equation.dynamics import native_of
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of
+from dalembert.integration.native_steps import cure_of, in_machine_code
+from dalembert.integration.row_selection import is_refined
 from dalembert.lowering.guard_program import PhaseGuards
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import InputError
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import cure_of, in_machine_code, is_refined, native_of, rows_for, rows_for_many
+from dalembert.integration.native_steps import cure_of, in_machine_code
+from dalembert.integration.row_selection import is_refined, rows_for, rows_for_many
 from dalembert.integration.start_states import terms_of_states
 from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times

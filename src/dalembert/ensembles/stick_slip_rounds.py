@@ -14,9 +14,10 @@ from dalembert.common.array_types import Floats
 from dalembert.ensembles.phase_integration import PhaseIntegration
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups, usual_scales
+from dalembert.equation.dynamics import native_of
 from dalembert.integration.integrate import LEAST_SEGMENT
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import in_machine_code, native_of
+from dalembert.integration.native_steps import in_machine_code
 from dalembert.lowering.build import build
 from dalembert.model.friction_contacts import Contact
 from dalembert.model.system import System

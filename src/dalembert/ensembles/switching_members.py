@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups
+from dalembert.equation.dynamics import native_of
 from dalembert.impacts.contact_terms_of_many import ContactTermsOfMany
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_of
 from dalembert.lowering.build import build
 from dalembert.model import graph
 from dalembert.model.active_system import active_system

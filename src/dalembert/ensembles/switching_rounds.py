@@ -27,9 +27,10 @@ from dalembert.ensembles.switching_members import (
     SwitchingModel,
     starts_of_members,
 )
+from dalembert.equation.dynamics import native_of
 from dalembert.integration.integrate import LEAST_SEGMENT
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import in_machine_code, native_of
+from dalembert.integration.native_steps import in_machine_code
 from dalembert.lowering.build import build
 from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.active_system import active_system

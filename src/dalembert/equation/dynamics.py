@@ -247,6 +247,12 @@ class Dynamics:
         return jnp.where(found.residual <= RESIDUAL_TOLERANCE, found.acceleration, jnp.nan)
 
 
+def native_of(dynamics: Dynamics) -> NativeDynamics:
+    """Return the compiled form of a system that is known to have one."""
+    assert dynamics.native is not None
+    return dynamics.native
+
+
 def damping_rates(levels: tuple[str, ...], gains: Gains | None) -> tuple[tuple[Any, Any], ...] | None:
     """Return the factors of ``damping`` for all constraints; None without stabilising terms."""
     return None if gains is None else tuple(damping(level, gains) for level in levels)

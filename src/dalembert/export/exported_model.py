@@ -10,13 +10,14 @@ from typing import NamedTuple
 from dalembert.common.array_types import Floats
 from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.export.identifiers import model_identifier
 from dalembert.export.mode_system import ModeSystem
 from dalembert.export.output_groups import OutputGroup, Part, part, program_of
 from dalembert.export.switching import switching_parts
 from dalembert.integration.drift import Drift
-from dalembert.integration.native_steps import cure_of, is_refined, native_of, rows_for
+from dalembert.integration.native_steps import cure_of
+from dalembert.integration.row_selection import is_refined, rows_for
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recorded_feedback import RecordedHeld

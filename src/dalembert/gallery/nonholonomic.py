@@ -17,7 +17,7 @@ from dalembert.mechanisms.frames import ground
 from dalembert.mechanisms.joints import Revolute
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.planar_body import PlanarBody
-from dalembert.mechanisms.rolling import KnifeEdge
+from dalembert.mechanisms.planar_rolling import KnifeEdge
 from dalembert.model.constraint import Constraint
 from dalembert.model.symbols import coordinates, parameters, t
 from dalembert.model.system import System

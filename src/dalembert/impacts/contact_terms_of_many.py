@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.integration.native_steps import native_of
+from dalembert.equation.dynamics import Dynamics, Terms, native_of
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system
 from dalembert.model.expression_values import expression_values

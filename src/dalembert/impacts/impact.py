@@ -18,8 +18,8 @@ from dalembert.impacts.impulses import ImpulseContact, impact_impulses, response
 from dalembert.model import graph
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts, velocity_jacobian
-from dalembert.model.laws import squared
 from dalembert.model.ordering import quoted
+from dalembert.model.sliding_expressions import squared
 from dalembert.model.symbols import ideal_force, multiplier
 from dalembert.model.system import System
 from dalembert.numerics.tolerances import EXACT, START_TOLERANCE

@@ -13,7 +13,7 @@ from dalembert.common.array_types import Floats, vector_of
 from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.errors import MassMatrixError, StateError
-from dalembert.integration.native_steps import rows_for
+from dalembert.integration.row_selection import rows_for
 from dalembert.integration.start_states import nearest_state, terms_at, violated_rows
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 

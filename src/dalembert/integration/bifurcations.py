@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.integration.drift import Projection
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps, native_of
+from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.path import Path
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.step_monitor import DoubtfulStep, orientation_changes

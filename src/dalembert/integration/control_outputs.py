@@ -11,9 +11,8 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import ConstraintError
-from dalembert.integration.native_steps import native_of
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
 

@@ -19,7 +19,8 @@ from dalembert.equation.implicit_laws import is_unique
 from dalembert.errors import WHERE_NOT_FINITE, MassMatrixError
 from dalembert.integration.control_outputs import unmet
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import NativeSteps, in_mass_metric
+from dalembert.integration.native_steps import NativeSteps
+from dalembert.integration.row_selection import in_mass_metric
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at, answers_by_numpy, trouble_at
 from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import InputError
-from dalembert.integration.native_steps import native_of
 from dalembert.numerics.tolerances import EXACT, TINY
 
 CHANGING = 1e-10

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics
+from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import StateError
-from dalembert.integration.native_steps import native_of
 from dalembert.integration.start_states import Metric, State, nearest, terms_at, unit_steps
 from dalembert.numerics.violation import state_scales
 

@@ -11,20 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats, all_true, vector_of
-from dalembert.common.levels import level_numbers
-from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.equation.dynamics import Dynamics, damping_rates, native_of
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import StepBatch
+from dalembert.integration.row_selection import is_refined, rows_for
 from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
-from dalembert.native.elimination import needs_refinement
-from dalembert.native.protocol import NativeDynamics, Rates
+from dalembert.native.protocol import Rates
 from dalembert.native.step_control import LEAST_STEP, MOST_STEP, UNRELIABLE, least_step, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
-from dalembert.numerics.linear_algebra import independent_rows, independent_rows_of_many
-from dalembert.numerics.mass import has_only_masses
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
@@ -185,79 +182,9 @@ def by_coordinates(states: Floats) -> dict[str, Any]:
     return {"q": states[:, :n], "qd": states[:, n:]}
 
 
-def native_of(dynamics: Dynamics) -> NativeDynamics:
-    """Return the compiled form of a system that is known to have one."""
-    assert dynamics.native is not None
-    return dynamics.native
-
-
 def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Rates]:
     """Return the iterations of a projection and the stabilising rates, None where a drift cure has none."""
     return drift.projections or None, damping_rates(levels, drift.gains())
-
-
-def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
-    """Return whether the compiled solution for these rows needs refinement, judged by the masses at a state."""
-    native = native_of(dynamics)
-    if not rows or not native.masses_differ:
-        return False
-    n = len(y) // 2
-    M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
-    return needs_refinement(M.diagonal(), A if len(rows) == len(A) else A[list(rows)])
-
-
-def rows_for(
-    dynamics: Dynamics, y: Floats, t: float, p: Floats, otherwise: tuple[int, ...] | None = None
-) -> tuple[int, ...]:
-    """Return the rows to use at a state: independent ones, or all rows if a law needs their multipliers.
-
-    If M or A admit no selection, the result is ``otherwise``, by default all rows.
-    """
-    native = native_of(dynamics)
-    rows = tuple(range(len(dynamics.levels))) if otherwise is None else otherwise
-    # leaving out a row would change the other multipliers, and with them the laws
-    if native.needs_multipliers:
-        return rows
-    n = len(y) // 2
-    M, _, A, *_ = native.terms(y[:n], y[n:], t, p)
-    try:
-        B = in_mass_metric(M, A)
-    except np.linalg.LinAlgError:
-        return rows
-    return independent_rows(B, level_numbers(dynamics.levels), RANK_TOLERANCE) if np.isfinite(B).all() else rows
-
-
-def rows_for_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> NDArray[np.bool_]:
-    """Return which rows ``rows_for`` selects at k states y (k, 2n) with parameters p (k, …), up to rounding.
-
-    The result is an array (k, m); where M or A admit no selection, it holds no rows.
-    """
-    M, _, A, *_ = native_of(dynamics).terms_of_many(y, np.full(len(y), t), p)
-    masses = np.einsum("kii->ki", M)
-    usable = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)) & (masses > 0).all(axis=1)
-    found = np.zeros(A.shape[:2], bool)
-    M, A, masses = M[usable], A[usable], masses[usable]
-    # only masses: scaling by their roots is cheaper than a factorisation
-    if np.count_nonzero(M) == masses.size:
-        B = A / np.sqrt(masses)[:, None]
-    else:
-        try:
-            B = np.asarray(np.swapaxes(np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2)), 1, 2), float)
-        except np.linalg.LinAlgError:
-            return found
-    found[usable] = independent_rows_of_many(B, level_numbers(dynamics.levels), RANK_TOLERANCE)
-    return found
-
-
-def in_mass_metric(M: Floats, A: Floats) -> Floats:
-    """Return A L⁻ᵀ with M = LLᵀ.
-
-    A diagonal M is not factored: from a hundred coordinates on, the multithreaded factorisation waits for all cores,
-    which takes long when they are busy.
-    """
-    if has_only_masses(M):
-        return A / np.sqrt(M.diagonal())
-    return np.asarray(np.linalg.solve(np.linalg.cholesky(M), A.T).T, float)
 
 
 def shortest_multipliers(A: Floats) -> Floats:

@@ -12,14 +12,15 @@ from dalembert.common.extras import require
 from dalembert.common.stabilisation import Gains
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction, require_positive, require_small_residual
-from dalembert.equation.dynamics import Dynamics, Terms, stabilised
+from dalembert.equation.dynamics import Dynamics, Terms, native_of, stabilised
 from dalembert.equation.formulation import Formulation
 from dalembert.equation.one_state import answer_of
 from dalembert.equation.painleve import refuse_undetermined
 from dalembert.equation.stacked_least_squares import at_time
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, MassMatrixError
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import at_own_level, native_of, rows_for
+from dalembert.integration.native_steps import at_own_level
+from dalembert.integration.row_selection import rows_for
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 

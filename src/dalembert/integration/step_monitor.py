@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.equation.dynamics import Dynamics, damping_rates
+from dalembert.equation.dynamics import Dynamics, damping_rates, native_of
 from dalembert.integration.coarse_steps import CoarseSteps
 from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
-from dalembert.integration.native_steps import native_of, rows_for
+from dalembert.integration.row_selection import rows_for
 from dalembert.native.step_control import ABRUPT
 from dalembert.numerics.linear_algebra import unit_rows
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import InputError
-from dalembert.integration.native_steps import cure_of, is_refined, rows_for
+from dalembert.integration.native_steps import cure_of
+from dalembert.integration.row_selection import is_refined, rows_for
 from dalembert.live.experiment import Experiment
 from dalembert.lowering.page_programs import PageOutputs, page_outputs, recorded_expressions
 from dalembert.lowering.programs import Programs

@@ -13,7 +13,8 @@ from dalembert.figures.style import COLOURS
 from dalembert.mechanisms.contact_joints import PlaneContact
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.particle import Particle
-from dalembert.mechanisms.rolling import KnifeEdge, Rolling, RollingOnLine
+from dalembert.mechanisms.planar_rolling import KnifeEdge, RollingOnLine
+from dalembert.mechanisms.rolling import Rolling
 from dalembert.mechanisms.spatial_joints import Planar
 from dalembert.mechanisms.visited_states import VisitedStates
 

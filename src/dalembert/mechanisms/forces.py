@@ -14,8 +14,9 @@ from dalembert.errors import ModelError
 from dalembert.mechanisms.frames import Marker, MovingBody
 from dalembert.mechanisms.joint import as_marker
 from dalembert.mechanisms.vectors import dot, number, vector
-from dalembert.model.laws import Coefficient, length, require_nonnegative
+from dalembert.model.laws import Coefficient, require_nonnegative
 from dalembert.model.representation import representation
+from dalembert.model.sliding_expressions import length
 
 
 class Load(NamedTuple):

@@ -11,7 +11,7 @@ from dalembert.live.scene import Scene
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.joint import Joint, Outline
 from dalembert.mechanisms.joints import Revolute, Rod, Rope, Weld
-from dalembert.mechanisms.rolling import KnifeEdge
+from dalembert.mechanisms.planar_rolling import KnifeEdge
 from dalembert.mechanisms.spatial_joints import Spherical, Universal
 from dalembert.mechanisms.springs import Spring
 from dalembert.mechanisms.visited_states import VisitedStates

@@ -21,8 +21,9 @@ from dalembert.mechanisms.massless_body import MasslessBody
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
+from dalembert.mechanisms.planar_rolling import KnifeEdge, RollingOnLine
 from dalembert.mechanisms.profiles import Cam, RollingOnProfile
-from dalembert.mechanisms.rolling import KnifeEdge, RollingBall, RollingDisc, RollingEllipsoid, RollingOnLine
+from dalembert.mechanisms.rolling import RollingBall, RollingDisc, RollingEllipsoid
 from dalembert.mechanisms.rolling_on_round import RollingOnCircle, RollingOnCylinder, RollingOnSphere
 from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Cylindrical, Planar, Screw, Spherical, Universal

@@ -14,7 +14,7 @@ import sympy as sp
 
 from dalembert.model.expression_functions import FUNCTIONS
 from dalembert.model.expression_work import MOST_CONDITIONS
-from dalembert.model.laws import MOST_EVALUATED
+from dalembert.model.sliding_expressions import MOST_EVALUATED
 
 MOST_NODES_READ = 40_000
 """Largest number of parts of an expression, copies included; a fifth of it suffices for the gallery."""

@@ -12,7 +12,8 @@ import sympy as sp
 
 from dalembert.errors import ModelError
 from dalembert.model.expressions import as_expression, as_expressions
-from dalembert.model.laws import Coefficient, SlidingLaw, as_velocity, at_rest, length, require_nonnegative, squared
+from dalembert.model.laws import Coefficient, SlidingLaw, require_nonnegative
+from dalembert.model.sliding_expressions import as_velocity, at_rest, length, squared
 
 Normal = Literal["ideal", "actual"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.figures.geometry import plot_geometry
+from dalembert.figures.panels import SHOWN_ZERO
 from dalembert.figures.style import COLOURS, LINE_STYLES, blank_figure, plain_axis
-from dalembert.figures.trajectory_figures import SHOWN_ZERO
 from dalembert.gallery.definition import Case, Picture
 from dalembert.integration.drift import Baumgarte, Drift, Projection
 from dalembert.integration.trajectory import Trajectory

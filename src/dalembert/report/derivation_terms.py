@@ -13,7 +13,7 @@ from dalembert.errors import InputError, ModelError
 from dalembert.model import graph
 from dalembert.model.control_form import control_form
 from dalembert.model.friction_contacts import leaves_reactions
-from dalembert.model.laws import while_moving
+from dalembert.model.sliding_expressions import while_moving
 from dalembert.model.standard_form import StandardForm
 from dalembert.model.symbols import free_parameters, reaction
 from dalembert.model.system import System
