@@ -150,19 +150,20 @@ def simulate(
     events: Any = (),
     progress: bool | None = None,
 ) -> Trajectory:
-    """Simulate the motion of a system from a given start, and return it at given times.
+    """Simulate the motion of a system from a given initial state, and return it at given times.
 
     Parameters
     ----------
     q0, qd0            coordinates and velocities at ``times[0]``; they must satisfy the constraints. Requirements of
                        servo constraints may be violated and then settle; ``da.consistent_state(..., servos=True)``
-                       returns a start from which they are met at all times
+                       returns an initial state from which they are met at all times
     times              increasing times of the output; they do not influence the steps. At a jump of a function of
                        time, such as ``Heaviside(t)`` at zero, the output is the state before it; a ``Piecewise`` states
                        by its conditions on which side the instant lies
     parameters         a value for every constant of the model
-    rtol, atol         tolerances of the error per step. ``atol`` left out follows the scales of the start: 1e-11 for
-                       coordinates and velocities of the order of one, in proportion for smaller and larger ones
+    rtol, atol         tolerances of the error per step. By default, ``atol`` follows the scales of the initial state:
+                       1e-11 for coordinates and velocities of the order of one, and proportionally smaller or larger
+                       for others
     drift              ``da.Projection()``, also with ``conserve``, ``da.Baumgarte(alpha, beta)`` or None
     solver             ``da.Implicit()`` for stiff systems, a diffrax solver for ordinary differential equations, or the
                        tableau of an explicit Runge–Kutta method for the compiled integrator; when left out, the
@@ -186,8 +187,8 @@ def simulate(
     ------
     InputError         missing, unknown, misshapen or non-finite numbers; times that do not increase; parameters that
                        make a coefficient of friction or damping negative
-    StateError         a start that does not satisfy the constraints
-    MassMatrixError, ConstraintError    as for ``da.motion``, at the start
+    StateError         an initial state that does not satisfy the constraints
+    MassMatrixError, ConstraintError    as for ``da.motion``, at the initial state
     SimulationError    the motion could not be continued; carries the trajectory so far
     PainleveError      friction has no reaction, or several; carries the trajectory so far
 

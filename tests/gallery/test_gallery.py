@@ -42,7 +42,7 @@ def _closed(system: da.System, run: da.Trajectory, k: int) -> da.System:
 
 
 def _assert_prescribed_work(case: Case, run: da.Trajectory) -> None:
-    """The generalised principle of D'Alembert along the motion: vᵀQᶜ = vᵀC for every virtual displacement v."""
+    """The generalised principle of d'Alembert along the motion: vᵀQᶜ = vᵀC for every virtual displacement v."""
     for k in np.linspace(0, len(run) - 1, 5).astype(int):
         closed = _closed(case.system, run, int(k))
         own = {name: case.parameters[name] for name in closed.parameter_names}

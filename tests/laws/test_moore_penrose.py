@@ -1,4 +1,4 @@
-"""The Moore–Penrose inverse that the formulations use, and J Bᵀ = B⁺ of the extended D'Alembert principle."""
+"""The Moore–Penrose inverse that the formulations use, and J Bᵀ = B⁺ of the extended d'Alembert principle."""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ def pinv(B: jnp.ndarray) -> jnp.ndarray:
 
 @jax.jit  # one program for each size, not one for every operation
 def inverses(B: jnp.ndarray) -> tuple[jnp.ndarray, jnp.ndarray, jnp.ndarray]:
-    """B⁺, the scaled rows of the extended D'Alembert principle, and their inverse."""
+    """B⁺, the scaled rows of the extended d'Alembert principle, and their inverse."""
     m, n = B.shape
     geometry = Geometry(jnp.eye(n), decompose(B), jnp.ones(n), jnp.ones(m))
     scaled, _, _, J, _, _ = da.ExtendedDAlembert().factor(jnp.eye(n), B, geometry)

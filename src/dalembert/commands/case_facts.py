@@ -79,10 +79,11 @@ def derive(
     name: Name,
     format: Annotated[
         DerivationFormat | None,
-        typer.Option(help="Format; by default from the file extension, else markdown.", show_default=False),
+        typer.Option(help="The format; by default that of the file extension, or markdown.", show_default=False),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="A file: md, tex or html; the terminal when left out.")
+        Path | None,
+        typer.Option("-o", "--output", help="The file to write: md, tex or html; by default, print to the terminal."),
     ] = None,
 ) -> None:
     """Derive the explicit equations of motion of a case, in seven steps.
@@ -120,15 +121,16 @@ def classify(name: Name) -> None:
 def new(
     path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.", show_default=False)],
     source: Annotated[
-        str | None, typer.Option("--from", help="A case of the gallery, or a model file, to write instead.")
+        str | None,
+        typer.Option("--from", help="A case of the gallery, or a model file, to copy instead of the pendulum."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a model file to begin with: a pendulum with comments, a case of the gallery, or another model file.
 
     Example: dalembert new pendulum.toml
 
-    The checks and pictures of a case, which are Python functions, are not written; the comments of a file neither.
+    The checks and figures of a case are Python functions and are not written, nor are the comments of a model file.
     """
     require_target(path, "path", (".toml",))
     if path.exists() and not force:

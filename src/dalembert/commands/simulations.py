@@ -136,11 +136,16 @@ def animate(
 def sweep(
     name: Name,
     grid: Annotated[
-        list[str] | None, typer.Option(help="Values to combine, as g=9:10:101 or g=9,9.5,10; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Values of a quantity, combined with all others, as g=9:10:101 or g=9,9.5,10; may be repeated."
+        ),
     ] = None,
     scatter: Annotated[
         list[str] | None,
-        typer.Option(help="Values to draw, as l=normal(1,0.01) or l=uniform(0.9,1.1); may be repeated."),
+        typer.Option(
+            help="The distribution of a quantity, as l=normal(1,0.01) or l=uniform(0.9,1.1); may be repeated."
+        ),
     ] = None,
     members: Annotated[
         float | None, typer.Option(help="The number of members to draw for each point of the grid; 1e6 is a million.")

@@ -30,10 +30,10 @@ class FmuKind(StrEnum):
 def page(
     name: Name,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="File to write; the name of the case when left out.")
+        Path | None, typer.Option("-o", "--output", help="The file to write; by default it has the name of the case.")
     ] = None,
 ) -> None:
-    """Write a page that runs a case in the browser, with sliders for all its numbers; it works offline.
+    """Write a page that runs a case in the browser, with sliders for its parameters and initial state.
 
     Example: dalembert page bead -o bead.html
 
@@ -46,13 +46,16 @@ def page(
 
 def export(
     name: Name,
-    output: Annotated[Path, typer.Option("-o", "--output", help="A file: c, py or fmu.", show_default=False)],
-    kind: Annotated[FmuKind, typer.Option(help="What an FMU is for.")] = FmuKind.co_simulation,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The file to write: c, py or fmu.", show_default=False)
+    ],
+    kind: Annotated[FmuKind, typer.Option(help="The kind of FMU to write.")] = FmuKind.co_simulation,
     inputs: Annotated[
-        list[str] | None, typer.Option("--input", help="A parameter or actuator to set from outside; may be repeated.")
+        list[str] | None,
+        typer.Option("--input", help="A parameter or actuator that becomes an input; may be repeated."),
     ] = None,
 ) -> None:
-    """Write a case for other tools, with its numbers: C99, a Python module, or an FMU of FMI 2.0.
+    """Export a case, with its parameters and initial state, as C99, a Python module, or an FMU of FMI 2.0.
 
     Example: dalembert export crane -o crane.fmu
     """
@@ -68,7 +71,7 @@ def export(
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the pages.")] = Path("out/demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="The folder of the pages.")] = Path("out/demo"),
 ) -> None:
     """Solve every case, run its checks, and write pages with all derivations and figures; takes some minutes.
 

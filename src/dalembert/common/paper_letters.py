@@ -87,17 +87,17 @@ class PaperLetters(ABC):
 
     @property
     def range_gram(self) -> Any:
-        """D = BᵀB of the extended D'Alembert principle."""
+        """D = BᵀB of the extended d'Alembert principle."""
         return self.scaled_matrices.D
 
     @property
     def null_gram(self) -> Any:
-        """E = VVᵀ of the extended D'Alembert principle."""
+        """E = VVᵀ of the extended d'Alembert principle."""
         return self.scaled_matrices.E
 
     @property
     def extended_inverse(self) -> Any:
-        """J = (D + E)⁻¹ of the extended D'Alembert principle; J Bᵀ is B⁺."""
+        """J = (D + E)⁻¹ of the extended d'Alembert principle; J Bᵀ is B⁺."""
         return self.scaled_matrices.J
 
     B, B_plus, e, a_s = scaled_constraint_matrix, pseudo_inverse, misfit, scaled_free_acceleration

@@ -42,18 +42,19 @@ def flow(
 ) -> Flow:
     """Return the motion of a system as a function (q0, qd0, parameters) -> (q, qd) that JAX can differentiate and map.
 
-    Both forward and reverse mode work, through every step and its projection, with step sizes held fixed. The start
-    must satisfy the constraints, as for ``da.simulate``; with ``allow_violation`` it is used as it is, and projection
-    moves the end of the first step onto the constraints. Steps end at the jumps of explicit functions of time that do
-    not depend on parameters; prescribed velocities may jump there.
+    Both forward and reverse mode work, through every step and its projection, with step sizes held fixed. The initial
+    state must satisfy the constraints, as for ``da.simulate``; with ``allow_violation`` it is used as it is, and
+    projection moves the end of the first step onto the constraints. Steps end at the jumps of explicit functions of
+    time that do not depend on parameters; prescribed velocities may jump there.
+
     Under dry friction every contact must slide in one direction: where it comes to rest or reverses, friction jumps,
     and the derivative would not include the change of that instant. In that case use a law with ``smoothing``, or take
-    differences of runs of ``da.simulate``. Other forces that jump with the state, such as ``sign(x)``, are refused in
-    the same way when a derivative is taken.
+    differences of runs of ``da.simulate``. Other forces that jump with the state, such as ``sign(x)``, raise an
+    error when a derivative is taken.
 
     Parameters
     ----------
-    times        increasing times of the output; the first one is the time of the start
+    times        increasing times of the output; the first one is that of the initial state
     max_steps    largest number of steps; reverse mode keeps all of them in memory
     others       as for ``da.simulate``
 
@@ -62,9 +63,9 @@ def flow(
     InputError         missing, unknown, misshapen or non-finite numbers
     SimulationError    if a contact under dry friction comes to rest or reverses
     others             as ``da.simulate``, if the values are known. Inside JAX's transformations they are not: names and
-                       lengths are still checked, and a coefficient of the wrong sign, a start off the constraints, or
-                       a motion that does not reach the last time raises JAX's own ``JaxRuntimeError`` or
-                       ``ValueError``, whose text ends with the class and the message
+                       lengths are still checked, and a coefficient of the wrong sign, an initial state off the
+                       constraints, or a motion that does not reach the last time raises JAX's own
+                       ``JaxRuntimeError`` or ``ValueError``, whose text ends with the class and the message
 
     Examples
     --------

@@ -39,7 +39,7 @@ a whole family of motions is periodic, the nearest one is found."""
 
 @dataclass(frozen=True, eq=False)
 class PeriodicMotion:
-    """A motion that returns to its start.
+    """A motion that returns to its initial state.
 
     q0, qd0 (n,)            the state just after the event
     period                  the time until the event occurs again

@@ -73,7 +73,7 @@ def simulate_ensemble(
     q0, qd0       (n,) for all members or (N, n), one row for each; or mappings by coordinate
     parameters    numbers for all members or arrays (N,), by name; or a design: ``da.grid``, ``da.latin``, ``da.sobol``
                   or ``da.scatter``, an xarray Dataset or a pandas DataFrame. The quantities of a design may also be
-                  coordinates and velocities, "x" and "x'"; starts are then moved onto the constraints
+                  coordinates and velocities, "x" and "x'"; initial states are then moved onto the constraints
     times         increasing times, the same for all
     rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
     step          a fixed step instead: each span between two times is divided into equal steps no longer than this. If
@@ -86,7 +86,7 @@ def simulate_ensemble(
     device        "gpu": one thread for each member on an NVIDIA GPU, with the same compiled code and therefore the same
                   results
     precision     "single": the members are integrated in single precision, on a GPU only, with `rtol` of at least
-                  1.2e-6 or a fixed step; their starts are checked, and outputs are computed, in double precision
+                  1.2e-6 or a fixed step; initial states are checked, and outputs are computed, in double precision
     control       a continuous ``da.controller`` that drives the actuators of all members
     events        ``da.Event`` objects, which are located in the motion of every member and may end or change it
     store         the path of a Zarr store, ending in .zarr, to which results are written in blocks of members; a call
@@ -107,7 +107,7 @@ def simulate_ensemble(
                   by member and time, except in a summary.
                   ``attrs["seconds"]`` is the time in compiled code, ``attrs["handed_over"]`` the number of members that
                   the compiled integrator handed over to the general one: each of them takes as long as a single run;
-                  ``attrs["notes"]`` reports which members these were, how many starts were projected onto the
+                  ``attrs["notes"]`` reports which members these were, how many initial states were projected onto the
                   constraints, inputs at their limits, members whose prescribed velocities jump, and if the constraints
                   lose rank along the motions of members, of which up to 32 are examined from output to output.
                   In single precision ``attrs["single_precision_error"]`` is the largest difference from double

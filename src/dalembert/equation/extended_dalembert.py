@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The formulation by the extended D'Alembert principle, with one regular matrix in place of the pseudo-inverse."""
+"""The formulation by the extended d'Alembert principle, with one regular matrix in place of the pseudo-inverse."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The formulation by weighted least squares of the equations of motion, constraints and D'Alembert's principle."""
+"""The formulation by weighted least squares of the equations of motion, constraints and d'Alembert's principle."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class StackedLeastSquares(Formulation):
         weighted = factored.H @ factored.T
         s = _right_side(factored, Q, b)
         residual = factored.L @ factored.solve(s) - s
-        # W = HᵀH, so W⁻¹ = H⁻¹H⁻ᵀ; the rows of D'Alembert's principle are exact and have no covariance
+        # W = HᵀH, so W⁻¹ = H⁻¹H⁻ᵀ; the rows of d'Alembert's principle are exact and have no covariance
         spread = least_squares(weighted @ factored.L, xp.eye(size + n)[:, :size])
         acceleration = factored.inverse_root @ spread[:n] / geometry.units[:, None]
         force = geometry.units[:, None] * (factored.root @ spread[n:])
@@ -130,7 +130,7 @@ class StackedLeastSquares(Formulation):
         )
 
     def _weight_root(self, n: int, m: int) -> Array:
-        """Return H with HᵀH = W, padded with ones for D'Alembert's principle."""
+        """Return H with HᵀH = W, padded with ones for d'Alembert's principle."""
         if self.weight is None:
             return np.eye(2 * n + m)  # pyright: ignore
         W = checked_weight(self.weight, n + m)

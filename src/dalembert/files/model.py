@@ -105,7 +105,7 @@ class ModelFile:
     def simulate(
         self, *, parameters: Any = None, q0: Any = None, qd0: Any = None, times: Any = None, **settings: Any
     ) -> Trajectory:
-        """Return the motion of the model, optionally with other parameter values, start, times or settings.
+        """Return the motion of the model, optionally with another initial state or other parameters, times or settings.
 
         Further arguments are those of ``da.simulate``.
 

@@ -107,7 +107,7 @@ class MotionData:
 
     @property
     def mark(self) -> str:
-        """The name of the theory to show beside the motion; empty for d'Alembert's."""
+        """The name of the theory to show with the motion; empty for d'Alembert's."""
         return "" if self.theory == USUAL_THEORY else self.theory
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from dalembert.model.symbols import StateSymbols, functions_of_time, t
 
 @dataclass(frozen=True, repr=False)
 class ExtraCoordinates:
-    """Coordinates of a mechanism beside those of its bodies, with their energies and forces.
+    """Coordinates of a mechanism in addition to those of its bodies, with their energies and forces.
 
     Energies may depend on coordinates and velocities of bodies, too, as those of an elastic body do: what is given is
     added to the energies of the bodies. Constraints may contain the coordinates.

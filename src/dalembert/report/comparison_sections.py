@@ -20,7 +20,7 @@ from dalembert.report.tidy import tidy_matrix
 
 
 def extended_steps(system: System) -> list[Step]:
-    """Return the extended D'Alembert principle and the stacked equations of Udwadia, Kalaba & Eun 1997."""
+    """Return the extended d'Alembert principle and the stacked equations of Udwadia, Kalaba & Eun 1997."""
     example = _Example(derive(replace(system, nonideal=())))
     return [example.scaled(), example.extended(), example.stacked()]
 
@@ -83,7 +83,7 @@ class _Example:
             Equation(self.sym.ideal, scalar(self.plain(self.found.ideal_force))),
         ]
         text = "One regular matrix takes the place of the pseudo-inverse, for any rank of B:"
-        return Step("The extended D'Alembert principle", ((text,), matrices, ("Then",), results))
+        return Step("The extended d'Alembert principle", ((text,), matrices, ("Then",), results))
 
     def stacked(self) -> Step:
         n, m, free = self.n, self.m, self.free
@@ -99,7 +99,7 @@ class _Example:
         solution = tidy_matrix(sp.Matrix(L.LUsolve(right)))
         L_letter, r_letter = self.letter("L", L.rows, 2 * n), self.letter("r", 2 * n)
         blocks = (
-            ("Motion, constraints and D'Alembert's principle as one linear system L r = s:",),
+            ("Motion, constraints and d'Alembert's principle as one linear system L r = s:",),
             [Equation(sp.MatMul(symbols, r), s)],
             ("Here",),
             [Equation(L_letter, sp.ImmutableMatrix(L)), Equation(r_letter, sp.ImmutableMatrix(solution))],

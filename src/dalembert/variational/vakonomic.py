@@ -123,7 +123,7 @@ class Vakonomic:
         allow_violation: bool = False,
         progress: bool | None = None,
     ) -> Trajectory:
-        """Return the vakonomic motion from a given start at given times; figures and tables label it as vakonomic.
+        """Return the vakonomic motion from a given initial state; figures and tables label it as vakonomic.
 
         In the trajectory, ``multipliers`` are λ, ``ideal_force`` is M q̈ − Q, the constraint force of this theory (it
         may do virtual work), and ``energy`` is that of L. There is no drift cure: the constraints hold to the accuracy
