@@ -19,7 +19,8 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
-from dalembert.lowering.build import MOST_KEPT, build
+from dalembert.lowering.build import KEPT_DYNAMICS, build
+from dalembert.native import assembly
 from fuzz.compare import devices
 
 MAPS, STATUS = Path("/proc/self/maps"), Path("/proc/self/status")
@@ -158,15 +159,19 @@ def main() -> int:
     parser.add_argument("--systems", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=600, help="most time for one path (default 600)")
     parser.add_argument("--path", choices=PATHS, help="one path, in this process; all of them, one by one, if left out")
+    parser.add_argument("--unoptimised", action="store_true", help="compile without LLVM's passes: in half the time")
     given = parser.parse_args()
     if given.path is None:
         sys.stdout.write("| path | systems | maps, before and after | MB, before and after | maps, kB per system |\n")
         sys.stdout.write("|---|---|---|---|---|\n")
         sys.stdout.flush()
         command = [sys.executable, __file__, "--systems", str(given.systems), "--seconds", str(given.seconds)]
+        command += ["--unoptimised"] * given.unoptimised
         here = [path for path in PATHS if "gpu" in devices() or not path.endswith("GPU")]
         return max(subprocess.run([*command, "--path", path], check=False).returncode for path in here)
-    found = measured(given.path, given.systems, min(3 * MOST_KEPT, given.systems // 4), 20, given.seconds)
+    if given.unoptimised:
+        assembly.PASSES = assembly.SELECTION = 0
+    found = measured(given.path, given.systems, min(3 * KEPT_DYNAMICS, given.systems // 4), 20, given.seconds)
     first, last = found[0], found[-1]
     maps, kilobytes = slopes(found)
     sys.stdout.write(
