@@ -8,7 +8,6 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.analysis import large_ledger
 from dalembert.model.similar_terms import grouped_terms
 from dalembert.runs.large_runs import large_consistent_state, large_motion, large_simulation
 from dalembert.settings import method_of
@@ -109,8 +108,7 @@ def test_runs_with_servos_are_those_of_straight_line_code(solver):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-8)
 
 
-def test_work_of_inputs_is_that_of_straight_line_code(monkeypatch):
-    monkeypatch.setattr(large_ledger, "LEAST_INTERVALS", 8)
+def test_work_of_inputs_is_that_of_straight_line_code():
     system, state = arm()
     found = by_groups(system, state, [0, 0.1], rtol=1e-6).ledger()
     wanted = da.simulate(system, *state, [0, 0.1], rtol=1e-9, **T).ledger()

@@ -18,7 +18,7 @@ from dalembert.integration.sparse_steps import SparseSteps
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.sparse_system import LargeDynamics
 
-LEAST_INTERVALS = 16
+LEAST_INTERVALS = 8
 """Steps into which a run is divided at least; those whose powers vary faster than the motion are divided further."""
 
 

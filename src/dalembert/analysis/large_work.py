@@ -22,7 +22,7 @@ from dalembert.integration.sparse_motion import SparseSolution, solution
 from dalembert.integration.sparse_steps import SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
 
-MOST_DIVISIONS = 256
+MOST_DIVISIONS = 512
 """Most divisions of steps in a run: rounding errors of powers do not decrease with the length of a step."""
 
 MOST_HALVINGS = 6

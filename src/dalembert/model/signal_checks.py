@@ -24,6 +24,8 @@ def signals_in(expressions: Iterable[Any]) -> list[Signal]:
 def signal_problems(system: Any) -> list[str]:
     """Return the problems of the signals of a system as sentences."""
     found = signals_in(system.expressions())
+    if not found:
+        return []
     problems = _name_problems(found)
     for node in found:
         if node.data.kind == "previous" and functions_of_time(node.args[1]):
