@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,11 @@ def measured(rows: Rows) -> str:
     dates = sorted({row["date"] for row in rows})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
     loads = [row["load"] for row in rows]
-    return (
+    return textwrap.fill(
         f"Measured on {os.cpu_count()} cores, {when}. The load of the machine, that of the measured program included, "
         f"was {np.median(loads):.1f} processes in the median, and {max(loads):.1f} at most. Where it is above the "
-        f"number of cores, trust ratios of neighbouring rows rather than single times."
+        f"number of cores, trust ratios of neighbouring rows rather than single times.",
+        width=120,
     )
 
 

@@ -220,6 +220,23 @@ def test_the_ledger_of_a_large_run_sums_groups(long_chain):
     assert "rod (149)" in str(ledger) and "first" in str(ledger) and "rod[3]" not in str(ledger)
 
 
+def test_a_note_names_what_a_start_misses_and_what_projection_moves(long_chain):
+    system, q, qd = long_chain
+    q, qd = q.copy(), qd.copy()
+    q[149] += 1e-8
+    qd[40] += 1e-3
+    run = da.simulate(system, q, qd, [0, 1e-3], allow_violation=True)
+    position, velocity = run.notes[:2]
+    assert position.startswith(
+        "The initial state misses `rod[148]` by 2.0e-08; projection onto the constraints moves it"
+    )
+    assert velocity.startswith(
+        "The initial state misses `rod[39]` by 2.0e-03; projection onto the constraints moves it"
+    )
+    assert "`x[149]`" in position and "`x[40]'`" in velocity
+    assert np.abs(run.violation[0]).max() < 1e-15
+
+
 def test_masses_and_forces_must_be_valid():
     x = da.coordinates("x", 300)
     u = da.coordinates("u")

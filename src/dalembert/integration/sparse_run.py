@@ -22,7 +22,7 @@ from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
 from dalembert.integration.sparse_limits import LimitWatch
 from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, refuse_unmet_servos, solution
-from dalembert.integration.sparse_start import nearest_sparse_state, require_start
+from dalembert.integration.sparse_start import nearest_sparse_state, projection_notes, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
@@ -182,12 +182,8 @@ def accepted_sparse_start(
     # without a projection a start that misses the constraints is kept, and its drift is reported
     if exact or not method.drift.projections:
         return given, []
-    found = np.concatenate(nearest_sparse_state(dynamics, q0, qd0, t0, numbers))
-    distance = float(np.abs(found - given).max())
-    return found, [
-        f"The initial state misses the constraints; projection onto them moves it, by up to {distance:.1e} in one "
-        f"coordinate or velocity."
-    ]
+    found = nearest_sparse_state(dynamics, q0, qd0, t0, numbers)
+    return np.concatenate(found), projection_notes(dynamics, (q0, qd0), found, t0, numbers)
 
 
 def sparse_run(

@@ -68,6 +68,24 @@ def require_start(
     return not any(len(missed(dynamics, q, qd, level, EXACT)) for level in (0, 1))
 
 
+def projection_notes(
+    dynamics: LargeDynamics, given: tuple[Floats, Floats], found: State, t: float, numbers: Floats
+) -> list[str]:
+    """Return notes on how far projection moves a start that misses the constraints by more than rounding."""
+    notes: list[str] = []
+    dynamics.code.evaluate(*given, t, numbers)
+    for level, prime in enumerate(("", "'")):
+        rows = missed(dynamics, *given, level, EXACT)
+        if len(rows):
+            miss, move = np.abs(dynamics.code.residuals[level][rows]), np.abs(found[level] - given[level])
+            k, i = int(np.argmax(miss)), int(np.argmax(move))
+            notes.append(
+                f"The initial state misses `{dynamics.constraints[rows[k]]}` by {miss[k]:.1e}; projection onto the "
+                f"constraints moves it, by up to {move[i]:.1e} in `{dynamics.coordinates[i]}{prime}`."
+            )
+    return notes
+
+
 def _violations(dynamics: LargeDynamics, rows: NDArray[np.int64], residual: Floats, verb: str) -> str:
     """Return the violated constraints as text, the most violated ones first."""
     worst = rows[np.argsort(-np.abs(residual[rows]))]
