@@ -8,7 +8,7 @@ from math import cos, prod, sin
 import pytest
 import sympy as sp
 
-from dalembert.model.numeric_function import WIDEST, numeric_function
+from dalembert.model.numeric_function import MOST_OPERANDS_IN_LINE, numeric_function
 
 x, y, z = sp.symbols("x y z", real=True)
 POINT = {x: 0.3, y: 0.7, z: -1.1}
@@ -39,10 +39,10 @@ def test_values_are_those_of_sympy(modules):
 
 
 def test_sums_and_products_too_wide_for_one_line():
-    terms = [sp.sin(k * x) / k for k in range(1, 3 * WIDEST)]
-    factors = [sp.cos(x / k) ** (-1) ** k for k in range(1, 3 * WIDEST)]
+    terms = [sp.sin(k * x) / k for k in range(1, 3 * MOST_OPERANDS_IN_LINE)]
+    factors = [sp.cos(x / k) ** (-1) ** k for k in range(1, 3 * MOST_OPERANDS_IN_LINE)]
     (found,) = numeric_function((x,), (sp.Add(*terms) + sp.Mul(*factors),), "numpy")(0.3)
-    ks = range(1, 3 * WIDEST)
+    ks = range(1, 3 * MOST_OPERANDS_IN_LINE)
     assert found == pytest.approx(
         sum(sin(k * 0.3) / k for k in ks) + prod(cos(0.3 / k) ** (-1) ** k for k in ks), 1e-13
     )

@@ -39,7 +39,7 @@ def _immediate_conflict(context: CheckContext, level: Level, core: Sequence[int]
 
 
 def _later_conflict(context: CheckContext, level: Level, core: Sequence[int]) -> str:
-    tried = " and ".join(f"{delay:g}" for delay in feasibility.SOON)
+    tried = " and ".join(f"{delay:g}" for delay in feasibility.TESTED_DELAYS)
     conflict = _contradiction([context.names[i] for i in core], level)
     at = f"At t = {context.point.t:g} the conflict may not be visible, but it appears soon after"
     return f"{at} (tried: {tried} later): {conflict}"

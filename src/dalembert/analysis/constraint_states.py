@@ -15,7 +15,7 @@ from dalembert.model import graph
 from dalembert.numerics.constraint_solver import Root, by_differences, root
 from dalembert.numerics.violation import own_scale
 
-ENOUGH = 4
+SUFFICIENT_STATES = 4
 """States after which a search ends: a property shared by this many random states is taken as generic."""
 MOST_STALLED_STEPS = 6
 """Steps without progress after which a solution for all unknowns together is abandoned: far from a solution, such
@@ -118,7 +118,9 @@ def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> Re
 
     project = project_jointly if rows.acceleration else project_state
     # several trials, since a neighbouring value may fail by chance although most do not
-    general = next((state for _ in range(2 * ENOUGH) if (state := project(model, neighbour(), rows)) is not None), None)
+    general = next(
+        (state for _ in range(2 * SUFFICIENT_STATES) if (state := project(model, neighbour(), rows)) is not None), None
+    )
     return RelaxedState(place, False) if general is None else RelaxedState(general.point, True)
 
 

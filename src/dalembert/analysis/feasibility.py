@@ -104,7 +104,7 @@ def exception_to(model: Model, point: Point, level: Level, rows: Sequence[int], 
     return next(filter(None, found), None)
 
 
-SOON = (0.01, 0.1)
+TESTED_DELAYS = (0.01, 0.1)
 """Delays after which the constraints are tested again, relative to the order of magnitude of the time."""
 
 
@@ -115,7 +115,7 @@ def later_conflicts(model: Model, point: Point, levels: Sequence[Level]) -> list
     """
     if not free_values(model, range(len(model.form.position)), Fixed(point.p)):
         return []
-    times = [point.t + delay * float(own_scale(np.array(point.t))) for delay in SOON]
+    times = [point.t + delay * float(own_scale(np.array(point.t))) for delay in TESTED_DELAYS]
     settings: dict[str, Any] = {"random": False, "given": False, "levels": levels}
     first, second = (conflicts(model, point._replace(t=t), model, **settings) for t in times)
     # a conflict at one later time only may be a singular moment; at two it is a conflict

@@ -31,7 +31,7 @@ PERTURBATION = 1e-8
 """Relative displacement that makes a vanishing gradient visible: the square root of rounding, so that the error of the
 state and the displacement contribute separately."""
 
-VANISHED = 1e-3
+VANISHING_RATIO = 1e-3
 """A gradient that a displacement by ``PERTURBATION`` increases a thousandfold is zero at the point itself."""
 
 TANGENT_STEPS = (1e-2, 1e-2, 1e-4, 1e-4)
@@ -62,7 +62,7 @@ def _without_gradient(model: Model, state: ConsistentState) -> Any:
     # a smaller part is the rounding error of a row that depends on the others
     changing = changed & (size > ROUNDING_PART * length)
     return (
-        (length <= VANISHED * np.linalg.norm(A_perturbed, axis=1))
+        (length <= VANISHING_RATIO * np.linalg.norm(A_perturbed, axis=1))
         | ~A.any(axis=1)
         | (changing if state.slow else False)
     )

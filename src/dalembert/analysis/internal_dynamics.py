@@ -24,11 +24,11 @@ MOST_STEADY = 4
 MATRIX_ERROR = 1e-12
 """Relative error of the matrix of internal motions: differentiation and the choice of a basis leave this much."""
 
-CLEAR = 10.0
+SIGN_MARGIN = 10.0
 """Factor by which a real part must exceed the change of eigenvalues under such errors to have a sign: defective zero
 eigenvalues, of coordinates that move freely, change by roots of the errors."""
 
-INVARIANT = 1e-6
+INVARIANCE_TOLERANCE = 1e-6
 """Largest relative part of the rates of internal motions that leaves the requirements: near a singular position the
 linearisation is not meaningful."""
 
@@ -143,10 +143,12 @@ def _linearised(loop: ClosedLoop, y: Floats, t: float, p: Floats) -> Internal | 
     rates = np.vstack([np.eye(2 * n)[n:], near.slopes]) @ tangent
     matrix = tangent.T @ rates
     # motions that meet the requirements keep meeting them: rates that leave the tangent show a singular position
-    if np.linalg.norm(rates - tangent @ matrix) > INVARIANT * (1 + np.linalg.norm(rates)):
+    if np.linalg.norm(rates - tangent @ matrix) > INVARIANCE_TOLERANCE * (1 + np.linalg.norm(rates)):
         return None
     values: NDArray[np.complex128] = np.asarray(np.linalg.eigvals(matrix), complex)
-    return Internal(y, values[np.lexsort((-np.imag(values), -np.real(values)))], CLEAR * _uncertainty(matrix, values))
+    return Internal(
+        y, values[np.lexsort((-np.imag(values), -np.real(values)))], SIGN_MARGIN * _uncertainty(matrix, values)
+    )
 
 
 def _uncertainty(matrix: Floats, values: NDArray[np.complex128]) -> float:

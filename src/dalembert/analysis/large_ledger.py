@@ -18,14 +18,14 @@ from dalembert.integration.sparse_steps import SparseSteps
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.sparse_system import LargeDynamics
 
-LEAST_INTERVALS = 8
+LEAST_LEDGER_STEPS = 8
 """Steps into which a run is divided at least; those whose powers vary faster than the motion are divided further."""
 
 
 def large_ledger(dynamics: LargeDynamics, method: Method, numbers: Floats, run: Trajectory) -> Ledger:
     """Compute the ledger of a run, which is integrated once more."""
     # a smooth motion has few steps, between which powers could vary unseen
-    longest = float(run.t[-1] - run.t[0]) / LEAST_INTERVALS
+    longest = float(run.t[-1] - run.t[0]) / LEAST_LEDGER_STEPS
     steps = SparseSteps(dynamics, replace(method, max_step=min(method.max_step, longest)), numbers)
     done = WorkIntegral(steps, run)
     work = done.work

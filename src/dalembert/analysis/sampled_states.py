@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.analysis.constraint_states import (
-    ENOUGH,
+    SUFFICIENT_STATES,
     ConsistentState,
     Fixed,
     Rows,
@@ -24,19 +24,19 @@ from dalembert.analysis.evaluated_terms import Model, Point, state_orders
 from dalembert.numerics.tolerances import DEGENERATE_RANK_TOLERANCE
 from dalembert.numerics.violation import computable
 
-TRIES = 24
+SEARCH_STARTS = 24
 """Random starts of a search."""
 SPREADS = np.repeat((1.0, 3.0, 10.0, 30.0, 100.0), 60)
 """Ranges of the random numbers, one per attempt. They grow because some models are defined only far from the origin."""
-NEARBY = 0.03
+SAMPLING_DISTANCE = 0.03
 """Relative distance at which states near a given one are sampled: far enough to leave a singular position, near enough
 to stay on the same branch of the constraints."""
 
 
 def random_starts(model: Model, fixed: Fixed = Fixed(), seed: int = 20) -> Iterator[Point]:
-    """Yield up to ``TRIES`` random states at which the model is defined, with positive parameters if not fixed."""
+    """Yield up to ``SEARCH_STARTS`` random states where the model is defined, with positive parameters if not fixed."""
     rng = np.random.default_rng(seed)
-    for _ in range(TRIES):
+    for _ in range(SEARCH_STARTS):
         found = _defined(model, fixed, rng)
         if found is None:
             return
@@ -93,7 +93,7 @@ def random_states(model: Model, fixed: Fixed = Fixed()) -> list[ConsistentState]
 def random_places(model: Model, fixed: Fixed = Fixed()) -> list[Point]:
     """Return a few random positions that satisfy the position-level constraints."""
     placed = (project_onto(model, start, model.position, "q") for start in random_starts(model, fixed))
-    return [state.point for state in islice(filter(None, placed), ENOUGH)]
+    return [state.point for state in islice(filter(None, placed), SUFFICIENT_STATES)]
 
 
 def relaxed_states(model: Model, fixed: Fixed) -> list[ConsistentState]:
@@ -102,7 +102,10 @@ def relaxed_states(model: Model, fixed: Fixed) -> list[ConsistentState]:
         return []
     # positions first: solved together with velocities, they often converge to a position without admissible motion
     for rows in (Rows(model.position), Rows(model.position, model.velocity)):
-        found = (relax_parameters(model, start, rows, fixed) for start in islice(random_starts(model, fixed), ENOUGH))
+        found = (
+            relax_parameters(model, start, rows, fixed)
+            for start in islice(random_starts(model, fixed), SUFFICIENT_STATES)
+        )
         states = typical_states(model, (state.point for state in found if state is not None and state.general))
         if states:
             return states
@@ -110,7 +113,7 @@ def relaxed_states(model: Model, fixed: Fixed) -> list[ConsistentState]:
 
 
 def typical_states(model: Model, starts: Iterator[Point]) -> list[ConsistentState]:
-    """Project starts onto the constraints until ``ENOUGH`` consistent states are found."""
+    """Project starts onto the constraints until ``SUFFICIENT_STATES`` consistent states are found."""
     rows = Rows(model.position, model.velocity)
     found: list[ConsistentState] = []
     motionless = 0
@@ -121,7 +124,7 @@ def typical_states(model: Model, starts: Iterator[Point]) -> list[ConsistentStat
             found.append(state)
         # position-level failures may be due to the sampled parameters; velocity-level ones rarely are, so stop early
         motionless += state is None
-        if ENOUGH in (len(found), motionless):
+        if SUFFICIENT_STATES in (len(found), motionless):
             break
     return found
 
@@ -171,7 +174,9 @@ def states_near(model: Model, point: Point) -> list[ConsistentState]:
     found: list[ConsistentState] = []
     for _ in range(6):
         steps = rng.normal(size=(2, len(q)))
-        near = point._replace(q=point.q + NEARBY * q * steps[0], qd=point.qd + NEARBY * qd * steps[1])
+        near = point._replace(
+            q=point.q + SAMPLING_DISTANCE * q * steps[0], qd=point.qd + SAMPLING_DISTANCE * qd * steps[1]
+        )
         state = project_state(model, near)
         if state is None or not model.terms(state.point).is_finite:
             continue
@@ -191,8 +196,8 @@ def states_at_other_times(model: Model, point: Point) -> list[ConsistentState]:
     rng = np.random.default_rng(23)
     q, qd = state_orders(model.terms(point), point, DEGENERATE_RANK_TOLERANCE)
     found: list[ConsistentState | None] = []
-    for delay in float(np.median(q / qd)) * np.array([NEARBY, -NEARBY, 1.0, -1.0]):
-        steps = NEARBY * rng.normal(size=(2, len(q)))
+    for delay in float(np.median(q / qd)) * np.array([SAMPLING_DISTANCE, -SAMPLING_DISTANCE, 1.0, -1.0]):
+        steps = SAMPLING_DISTANCE * rng.normal(size=(2, len(q)))
         near = Point(point.q + q * steps[0], point.qd + qd * steps[1], point.t + float(delay), point.p)
         found.append(project_state(model, near))
     return [state for state in found if state is not None and model.terms(state.point).is_finite]

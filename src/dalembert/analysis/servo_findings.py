@@ -25,7 +25,7 @@ from dalembert.model.servo import Servo
 from dalembert.model.system import System
 from dalembert.numerics.violation import violated
 
-ALIGNED = 1e-9
+ALIGNMENT_TOLERANCE = 1e-9
 """Largest part of the acceleration by inputs, relative to all of it, that no ideal force causes: rounding of values of
 order one leaves far less."""
 
@@ -133,7 +133,7 @@ def _aligned(context: CheckContext, source: Source, rows: list[int]) -> bool:
     inputs = inputs / np.where(lengths > 0, lengths, 1.0)
     # the part of the accelerations by inputs outside the span of those by ideal forces
     rest = inputs.T - normals.T @ np.linalg.lstsq(normals.T, inputs.T, rcond=None)[0]
-    return bool(np.abs(rest).max(initial=0.0) <= ALIGNED)
+    return bool(np.abs(rest).max(initial=0.0) <= ALIGNMENT_TOLERANCE)
 
 
 def _state(context: CheckContext) -> Floats:

@@ -19,7 +19,7 @@ from dalembert.control.controller_arguments import limit_value
 from dalembert.control.held_plants import RoughPlant, SmoothPlant
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import ConstraintError, SimulationError
-from dalembert.integration.control_outputs import grown
+from dalembert.integration.control_outputs import growth_reason
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start
@@ -126,7 +126,7 @@ class SampledSimulation:
         except SimulationError as failed:
             self.holds[-1] = Hold(t, failed.time, inputs)
             servos = [servo.name for servo in self.controller.system.servos]
-            cause = grown(self.controller.actuators, servos, np.array([hold.inputs for hold in self.holds]))
+            cause = growth_reason(self.controller.actuators, servos, np.array([hold.inputs for hold in self.holds]))
             message = f"{failed} A possible cause: {cause}." if cause else str(failed)
             raise SimulationError(message, failed.time, self._so_far(times)) from None
 

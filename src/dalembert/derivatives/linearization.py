@@ -37,7 +37,7 @@ from dalembert.stick_slip.transitions import contacts_at_rest
 SAME_GROWTH = 1e-12
 """Difference of real parts, relative to the largest eigenvalue, that is rounding."""
 
-CLOSED = 1e-9
+UNDETERMINED_PART = 1e-9
 """Largest part of the rates of outputs, relative to them, that the outputs do not determine: differentiation and the
 pseudo-inverse leave some 1e-12."""
 
@@ -185,7 +185,7 @@ def _of_outputs(
     matrix = wanted @ np.linalg.pinv(known / sizes[:, None]) / sizes
     residual = np.abs(wanted - matrix @ known)
     terms = np.abs(second) @ np.abs(tangent) + np.abs(matrix) @ np.abs(known)
-    undetermined = residual.max(axis=1) > CLOSED * terms.max(axis=1)
+    undetermined = residual.max(axis=1) > UNDETERMINED_PART * terms.max(axis=1)
     if undetermined.any():
         shown = quoted(name for name, off in zip(names, undetermined, strict=True) if off)
         raise InputError(

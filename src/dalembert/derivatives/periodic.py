@@ -24,7 +24,7 @@ from dalembert.verbs import simulate
 RETURN_ITERATIONS = 30
 """Iterations of Newton's method after which the search ends."""
 
-PERIODIC = 1e-9
+PERIODICITY_TOLERANCE = 1e-9
 """Difference of a state from the one before, relative to the state, at which it is periodic; it is reduced until
 rounding prevents it."""
 
@@ -32,7 +32,7 @@ rounding prevents it."""
 SECOND_PERIOD = 1e-6
 """Difference, relative to the state and the period, between two periods of a motion; errors grow in unstable ones."""
 
-NEUTRAL = 1e-8
+NEUTRAL_TOLERANCE = 1e-8
 """Singular values of the return map's derivative less one, relative to it, that are rounding of the differences. Where
 a whole family of motions is periodic, the nearest one is found."""
 
@@ -207,7 +207,7 @@ class _Search:
         y, kept = np.concatenate([motion.q0, motion.qd0]), self.kept
         slope = motion.derivative[np.ix_(kept, kept)]
         left, sizes, right = np.linalg.svd(slope - np.eye(len(kept)))
-        used = sizes > NEUTRAL * (1 + np.abs(slope).max())
+        used = sizes > NEUTRAL_TOLERANCE * (1 + np.abs(slope).max())
         missed = (motion.run.events[-1].after - y)[kept]
         y[kept] -= right[used].T @ ((left.T @ missed)[used] / sizes[used])
         return y
@@ -215,7 +215,7 @@ class _Search:
     def from_start(self, y: Floats) -> PeriodicMotion:
         best, converged = self.motion(y), False
         for _ in range(RETURN_ITERATIONS):
-            converged = best.residual <= PERIODIC * np.abs([*best.q0, *best.qd0]).max()
+            converged = best.residual <= PERIODICITY_TOLERANCE * np.abs([*best.q0, *best.qd0]).max()
             found = self.motion(self.improved(best))
             if converged and found.residual >= best.residual / 2:
                 return best

@@ -19,7 +19,7 @@ from dalembert.ensembles.switched_outputs import SwitchedPhases
 from dalembert.equation.answer_checks import OR_WEIGH_THEM, PASS_IT
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.default_tolerances import with_tolerances
-from dalembert.integration.failure import IMPLICIT, SO_FAR
+from dalembert.integration.failure import SO_FAR, USE_IMPLICIT
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code
 from dalembert.integration.run import run
@@ -39,7 +39,7 @@ from dalembert.stick_slip.transitions import contacts_at_rest
 CHUNK = 4096
 """Number of members between two updates of the progress bar; a summary holds no more than these in memory."""
 
-SLOW = 1e-6
+LEAST_SLIDING_SPEED = 1e-6
 """Sliding speed, relative to the state, above which a contact is not at rest for certain."""
 
 TIMES_OF_COEFFICIENTS = 129
@@ -210,7 +210,7 @@ class EnsembleRunner:
         for contact in self.contacts:
             begin, values = np.full(len(members), self.times[0]), dict(zip(names, members.p, strict=True))
             v = expression_values(self.system, contact.velocity)(begin, members.y.T, values)
-            slow |= np.linalg.norm(v, axis=-1) <= SLOW * (1 + np.abs(members.qd).max(axis=0))
+            slow |= np.linalg.norm(v, axis=-1) <= LEAST_SLIDING_SPEED * (1 + np.abs(members.qd).max(axis=0))
         for k in np.flatnonzero(slow):
             p = dict(zip(names, map(float, members.p[:, k]), strict=True))
             start = members.state(k), float(self.times[0])
@@ -251,6 +251,6 @@ def for_ensemble_member(message: str) -> str:
     """Return a message of a single run without arguments and objects that an ensemble does not have."""
     for advice in (OR_ALLOW_IT, SO_FAR, OR_WEIGH_THEM):
         message = message.replace(advice, "")
-    for argument in (IMPLICIT, PASS_IT):
+    for argument in (USE_IMPLICIT, PASS_IT):
         message = message.replace(argument, f"run this member by `da.simulate` and {argument}")
     return message

@@ -19,7 +19,7 @@ from dalembert.integration.method import Method
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.system import System
 
-EXAMINED = 64
+MOST_COMPARED_MEMBERS = 64
 """Largest number of members that are simulated in double precision as well, evenly spaced."""
 
 SINGLE_ROUNDING = float(np.finfo(np.float32).eps)
@@ -107,7 +107,7 @@ class SingleComparison:
     def __init__(self, system: System, method: Method, times: Floats, count: int, reference: Members, **given: Any):
         self.runner = EnsembleRunner(system, method, times, on_gpu=False, reference=reference, **given)
         self.reference = reference
-        self.selected = np.unique(np.linspace(0, count - 1, EXAMINED).astype(int))
+        self.selected = np.unique(np.linspace(0, count - 1, MOST_COMPARED_MEMBERS).astype(int))
         self._begun: tuple[NDArray[np.intp], Future[EnsembleStates]] | None = None
 
     def begin(self, first: int, members: Members) -> None:

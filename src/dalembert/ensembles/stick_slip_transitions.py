@@ -25,7 +25,7 @@ from dalembert.model.system import System
 from dalembert.numerics.linear_algebra import rank, unit_rows
 from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE, TINY
 from dalembert.stick_slip.modes import LOAD_ROUNDING, cached_mode
-from dalembert.stick_slip.transitions import REST_SPEED, RESTING
+from dalembert.stick_slip.transitions import REST_SPEED, RESTING_SPEED
 
 GUARD_ROUNDING = 1e-9
 """Distance of a guard from zero, relative to its scale, up to which it may have ended a phase: machine code and NumPy
@@ -100,7 +100,7 @@ class Transitions:
             moved[:, n + i] += np.minimum(scales[:, i], 1.0)
             ahead += np.abs(self._velocities(members, moved) - velocities)
         holds = self.static_coefficients(members) > 0
-        resting |= holds & (np.abs(velocities) <= RESTING * ahead)
+        resting |= holds & (np.abs(velocities) <= RESTING_SPEED * ahead)
         if still is not None:
             resting |= still
         members.odd |= self._wrong_coefficients(members)

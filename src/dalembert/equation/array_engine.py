@@ -18,7 +18,7 @@ from dalembert.equation.scaling import is_positive
 from dalembert.numerics.arrays import lower_solve, upper_solve
 from dalembert.numerics.linear_algebra import are_determined, orthonormal_basis
 from dalembert.numerics.tolerances import CLEARLY_INDEPENDENT, LEAST_DISTANCE, START_TOLERANCE
-from dalembert.numerics.violation import DRIFTED, units
+from dalembert.numerics.violation import DRIFT_FACTOR, units
 
 if TYPE_CHECKING:
     from jax import Array
@@ -225,5 +225,5 @@ def hold(at: Terms, q: Array, qd: Array, used: Array) -> Array:
         own = jnp.abs(residual - at.A @ x) + weights @ jnp.abs(x)
         # in the units of the coordinates as well, for constraints whose own terms are small
         least = LEAST_DISTANCE * weights @ units(at.M, q, x, jnp)
-        fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFTED * lengths * drift
+        fine &= jnp.abs(residual) <= START_TOLERANCE * own + least + DRIFT_FACTOR * lengths * drift
     return fine

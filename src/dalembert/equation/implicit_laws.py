@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MOST_NEWTON_STEPS = 100
 """Largest number of steps of Newton's method, steps that were shortened included."""
 
-ROUNDED = 1e-15
+REACTION_ROUNDING = 1e-15
 """Residual of the reactions, relative to their terms, at which the iteration ends."""
 
-ACCEPTED = 1e-11
+LARGEST_REACTION_RESIDUAL = 1e-11
 """Largest residual of a solution, relative to its terms."""
 
 LEAST_PART = 1e-6
@@ -82,14 +82,14 @@ def solve_reactions(equations: ReactionEquations) -> ReactionSolution:
         r = r - solve_matrix(J, miss)
     miss, J, size = equations.misses(r)
     residual = xp.max(xp.abs(miss)) / size
-    solved = residual <= ACCEPTED  # false for NaN
+    solved = residual <= LARGEST_REACTION_RESIDUAL  # false for NaN
     return ReactionSolution(xp.where(solved, r, xp.nan), residual, xp.linalg.det(J))
 
 
 def is_unique(found: ReactionSolution) -> Any:
     """Return whether there is a solution that is the only one close by."""
     # a determinant that has changed its sign belongs to another branch of solutions
-    return (found.residual <= ACCEPTED) & (found.determinant > LEAST_DETERMINANT)
+    return (found.residual <= LARGEST_REACTION_RESIDUAL) & (found.determinant > LEAST_DETERMINANT)
 
 
 class _Progress(NamedTuple):
@@ -109,7 +109,7 @@ def _iterate(equations: ReactionEquations, xp: Any) -> Array:
         return _Progress(r, miss, J, xp.max(xp.abs(miss)) / size, part, count)
 
     def is_unfinished(now: _Progress) -> Any:
-        return ~(now.residual <= ROUNDED) & (now.count < MOST_NEWTON_STEPS) & (now.part > LEAST_PART)
+        return ~(now.residual <= REACTION_ROUNDING) & (now.count < MOST_NEWTON_STEPS) & (now.part > LEAST_PART)
 
     def step(now: _Progress) -> _Progress:
         change = solve_matrix(now.J, now.miss)

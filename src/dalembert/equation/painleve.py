@@ -15,8 +15,8 @@ import numpy as np
 from dalembert.common.array_types import Floats, all_finite
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Dynamics
-from dalembert.equation.implicit_laws import ACCEPTED, is_unique
-from dalembert.equation.reaction import UNCERTAIN, Normals, can_enumerate, signs
+from dalembert.equation.implicit_laws import LARGEST_REACTION_RESIDUAL, is_unique
+from dalembert.equation.reaction import UNKNOWN_COUNT, Normals, can_enumerate, signs
 from dalembert.errors import ConstraintError, PainleveError, undetermined
 from dalembert.numerics.tolerances import EXACT
 
@@ -62,7 +62,7 @@ def refuse_paradox(
     descriptions = {
         0: "there is none",
         1: "it is about to be lost",
-        UNCERTAIN: "it cannot be guaranteed that there is one only",
+        UNKNOWN_COUNT: "it cannot be guaranteed that there is one only",
     }
     found = descriptions.get(int(normals.solutions), f"there are {normals.solutions}")
     raise PainleveError(
@@ -88,7 +88,7 @@ def _refuse_lost_reaction(
     where = ", ".join(f"{key} = {value:.6g}" for key, value in zip(dynamics.coordinates, map(float, q), strict=True))
     reason = (
         f"the determinant of the derivative of their equations must be positive; it is {float(found.determinant):.3g}"
-        if float(found.residual) <= ACCEPTED
+        if float(found.residual) <= LARGEST_REACTION_RESIDUAL
         else f"Newton's method finds none; its residual is {float(found.residual):.1e}"
     )
     raise PainleveError(

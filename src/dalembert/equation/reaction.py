@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 MOST_SIGNED = 10
 """Largest number of scalar normal forces of either sign for which all combinations are tried, at most 2¹⁰."""
 
-UNCERTAIN = -1
+UNKNOWN_COUNT = -1
 """The number of solutions if it is unknown: friction is too strong for the iteration to be a contraction."""
 
 MOST_ITERATIONS = 100_000
 """Largest number of iterations for the normal forces."""
 
-CONVERGED = 1e-15
+ITERATION_ROUNDING = 1e-15
 """Change of the normal forces in one iteration, relative to the largest, that is rounding."""
 
 
@@ -53,7 +53,7 @@ class Normals(NamedTuple):
     """Normal forces of the k contacts whose friction depends on the actual reaction.
 
     forces (k,)        N, of vectors the length; NaN unless there is exactly one solution
-    solutions          the number of solutions; UNCERTAIN if it is unknown
+    solutions          the number of solutions; UNKNOWN_COUNT if it is unknown
     coupling (k, k)    G of u − G |u| = u₀; the lengths |Gᵢⱼ| where normal forces are vectors, or too many
     offset (k,)        u₀, the normal forces without this friction, of vectors the length
     mu (k,)            present coefficients of friction
@@ -151,7 +151,7 @@ def solve_lengths(G: Array, u0: Array) -> tuple[Array, Array]:
         along = u / xp.where(length > 0, length, 1.0)[:, None]
         slope = xp.eye(len(s)) - xp.einsum("ic,icj->ij", along, G)
         s = s - solve_matrix(slope, s - length)
-    return xp.abs(s), xp.where(certain, 1, UNCERTAIN)
+    return xp.abs(s), xp.where(certain, 1, UNKNOWN_COUNT)
 
 
 def _iterate(G: Array, u0: Array, start: Array) -> Array:
@@ -165,7 +165,7 @@ def _iterate(G: Array, u0: Array, start: Array) -> Array:
 
     def is_unfinished(state: tuple[Any, Array, Any]) -> Any:
         count, s, change = state
-        return (change > CONVERGED * xp.max(s)) & (count < MOST_ITERATIONS)
+        return (change > ITERATION_ROUNDING * xp.max(s)) & (count < MOST_ITERATIONS)
 
     def step(state: tuple[Any, Array, Any]) -> tuple[Any, Array, Any]:
         count, s, _ = state

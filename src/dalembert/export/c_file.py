@@ -21,7 +21,7 @@ from dalembert.native.c_source import c_function, condition_of
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.program_text import Input, decimal
 from dalembert.native.runge_kutta import RUNGE_KUTTA
-from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, SAFETY_FACTOR, SHORTEST_SPAN
+from dalembert.native.step_control import ABRUPT_DISTANCE, FIXED_ABRUPT, FIXED_ROUNDING, SAFETY_FACTOR, SHORTEST_SPAN
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 from dalembert.native.tape import Program
@@ -224,7 +224,7 @@ def _template(model: ExportedModel) -> tuple[str, str]:
         "ORDER": f"{DORMAND_PRINCE.order}.0",
         "ERROR_5": _row(first, len(DORMAND_PRINCE.nodes)),
         "ERROR_3": _row(second, len(DORMAND_PRINCE.nodes)),
-        "ABRUPT": ABRUPT,
+        "ABRUPT": ABRUPT_DISTANCE,
         "FIXED_ABRUPT": FIXED_ABRUPT,
         "FIXED_ROUNDING": FIXED_ROUNDING,
         "MOST_RATIO": MOST_RATIO,

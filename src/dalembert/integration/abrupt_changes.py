@@ -179,7 +179,7 @@ def kink_within(dynamics: Dynamics, y: Floats, t: float, step: float, p: Any) ->
                 left, low = middle, value
             else:
                 right, high = middle, value
-        sudden[k] = np.abs(high - low).max() > SUDDEN * (np.abs(low).max() + np.abs(high).max())
+        sudden[k] = np.abs(high - low).max() > LEAST_SUDDEN_CHANGE * (np.abs(low).max() + np.abs(high).max())
     return _kinked(dynamics, sudden)
 
 
@@ -197,10 +197,10 @@ def _kinked(dynamics: Dynamics, rows: NDArray[np.bool_]) -> str:
     )
 
 
-BESIDE = 4.0
+KINK_SEARCH_DISTANCE = 4.0
 """Distance from the last state at which a kink is searched for, relative to the spread of the last states."""
 
-SUDDEN = 1e-3
+LEAST_SUDDEN_CHANGE = 1e-3
 """Change of a row over that distance, relative to its length, that a smooth constraint does not show."""
 
 
@@ -214,7 +214,7 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any, tolerance:
     if not dynamics.constraints or not np.isfinite(states).all():
         return ""
     # steps that chatter at a kink stay within the tolerance (n,) of it, or spread out along it
-    sides = np.maximum(BESIDE * np.ptp(states[:, : len(q)], axis=0), tolerance)
+    sides = np.maximum(KINK_SEARCH_DISTANCE * np.ptp(states[:, : len(q)], axis=0), tolerance)
     # states that agree to rounding have no spread: then the distance is a few units in the last place
     sides = np.maximum(sides, 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)))
     kinked = np.zeros(len(dynamics.constraints), bool)
@@ -222,7 +222,10 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any, tolerance:
         step = sides[i] * np.eye(len(q))[i]
         near, far = ([terms_at(dynamics, q + side * part * step, qd, t, p) for side in (-1, 1)] for part in (0.25, 1.0))
         lengths = np.abs(np.asarray(far[0].A)).max(axis=1, initial=0.0) + np.abs(np.asarray(far[1].A)).max(axis=1)
-        for name, least in (("A", SUDDEN * lengths), ("position", lengths * sides[i] / SUDDEN)):
+        for name, least in (
+            ("A", LEAST_SUDDEN_CHANGE * lengths),
+            ("position", lengths * sides[i] / LEAST_SUDDEN_CHANGE),
+        ):
             changes = [_change(name, *pair) for pair in (near, far)]
             kinked |= (changes[1] > least) & (changes[0] > changes[1] / 2)
     return _kinked(dynamics, kinked)

@@ -35,10 +35,10 @@ MOST_TIMES = 5
 """Largest number of bifurcations or singular positions whose times are listed in a note."""
 
 
-SINGULAR = 1e-5
+SINGULAR_VALUE_RATIO = 1e-5
 """Smallest singular value of the rows, relative to its largest along a motion, below which they have lost rank."""
 
-COMPARED = 64
+PATH_STATES = 64
 """States of a path with which its end is compared."""
 
 
@@ -46,13 +46,13 @@ def singular_end(dynamics: Dynamics, ts: Floats, ys: Floats, p: Any) -> str:
     """Return a message if a path (k,), (k, 2n) ends exactly where its constraints lose rank; empty if it does not."""
     if not dynamics.constraints or not np.isfinite(ys[-1]).all():
         return ""
-    chosen = np.unique(np.linspace(0, len(ts) - 1, COMPARED).astype(int))
+    chosen = np.unique(np.linspace(0, len(ts) - 1, PATH_STATES).astype(int))
     states = [np.split(ys[k], 2) for k in chosen]
     rows = np.stack([terms_at(dynamics, q, qd, t, p).A for (q, qd), t in zip(states, ts[chosen], strict=True)])
     lengths = np.linalg.norm(rows, axis=2).max(axis=0)
     smallest = np.linalg.svd(rows / np.where(lengths > 0, lengths, 1.0)[:, None], compute_uv=False)[:, -1]
     # redundant rows have a singular value of zero everywhere
-    if smallest.max() <= SINGULAR or smallest[-1] > SINGULAR * smallest.max():
+    if smallest.max() <= SINGULAR_VALUE_RATIO or smallest[-1] > SINGULAR_VALUE_RATIO * smallest.max():
         return ""
     return (
         "the constraints lose rank there, and no step can begin or end at such a place. If the motion goes on "

@@ -16,7 +16,7 @@ from dalembert.errors import ConstraintError
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
 
-GROWN, GROWTH_SAMPLES = 1e3, 100
+INPUT_GROWTH, GROWTH_SAMPLES = 1e3, 100
 """Ratio of the last inputs to the usual ones of a run above which they are said to grow without bound, and the number
 of times at which these are compared."""
 
@@ -86,13 +86,15 @@ def reason_unmet(found: Control, servos: Mapping[str, Sequence[int]], actuators:
     )
 
 
-def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> str:
+def growth_reason(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> str:
     """Return a message if the last of the inputs (k, r) along a run are far larger than the usual ones, else an empty
     one: inputs that lose their effect on a requirement grow without bound."""
     sizes = np.nan_to_num(np.abs(inputs), posinf=np.inf)
     # the median, since a few large inputs at the end must not set the scale
     usual = float(np.median(sizes.max(axis=1))) if len(sizes) else 0.0
-    names = [name for name, size in zip(actuators, sizes[-1:].T, strict=True) if len(size) and size[0] > GROWN * usual]
+    names = [
+        name for name, size in zip(actuators, sizes[-1:].T, strict=True) if len(size) and size[0] > INPUT_GROWTH * usual
+    ]
     if not names or not usual > 0:
         return ""
     return (
@@ -101,13 +103,15 @@ def grown(actuators: Sequence[str], servos: Iterable[str], inputs: Floats) -> st
     )
 
 
-def grown_along(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> str:
-    """Return the message of ``grown`` for the states (k, 2n) of a run; empty without servos."""
+def growth_reason_along(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> str:
+    """Return the message of ``growth_reason`` for the states (k, 2n) of a run; empty without servos."""
     if not dynamics.servos:
         return ""
     # at equal times, since most steps are where inputs change fast
     places = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], GROWTH_SAMPLES)))
-    return grown(dynamics.actuators, dynamics.servos, native_of(dynamics).control(y[places], t[places], p).inputs)
+    return growth_reason(
+        dynamics.actuators, dynamics.servos, native_of(dynamics).control(y[places], t[places], p).inputs
+    )
 
 
 def with_control(dynamics: Dynamics, run: Trajectory, p: Any) -> Trajectory:

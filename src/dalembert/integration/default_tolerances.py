@@ -19,7 +19,7 @@ USUAL_RTOL = 1e-9
 USUAL_ATOL = 1e-11
 """The absolute tolerance of coordinates and velocities of the order of one."""
 
-COARSE = 1e3
+RESOLVED_MULTIPLE = 1e3
 """A motion whose coordinates all stay below this multiple of their absolute tolerances is not resolved by these."""
 
 
@@ -43,10 +43,12 @@ def coarse_notes(method: Method, q: Floats) -> list[str]:
     if method.step is not None:
         return []
     atol = method.largest_atol
-    if max(map(abs, q[-1].tolist()), default=0.0) > COARSE * atol:  # most motions, in less time than by all states
+    if (
+        max(map(abs, q[-1].tolist()), default=0.0) > RESOLVED_MULTIPLE * atol
+    ):  # most motions, in less time than by all states
         return []
     largest = np.abs(q).max(initial=0.0)
-    if largest > COARSE * atol or not largest > 0:
+    if largest > RESOLVED_MULTIPLE * atol or not largest > 0:
         return []
     return [
         f"The coordinates stay below {largest:.1e}, which the absolute tolerance {atol:.1e} hardly "

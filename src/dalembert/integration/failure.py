@@ -12,7 +12,7 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import contradiction
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import singular_end
-from dalembert.integration.control_outputs import grown_along, unmet
+from dalembert.integration.control_outputs import growth_reason_along, unmet
 from dalembert.integration.hand_over import trouble_ahead
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.path import Path
@@ -37,7 +37,7 @@ def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> st
     )
 
 
-IMPLICIT = "pass an implicit solver, `solver=da.Implicit()`"
+USE_IMPLICIT = "pass an implicit solver, `solver=da.Implicit()`"
 """Advice for a single run; ensembles have no such argument."""
 
 
@@ -58,7 +58,7 @@ def _reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t: float, q:
     if not ahead and contradictory and not method.formulation.compromises:
         return contradiction(answer, dynamics.constraints)
     ahead = ahead or singular_end(dynamics, path.t, path.y, p)
-    return ahead or _step_size(method, path, answer, dynamics, grown_along(dynamics, path.y, path.t, p))
+    return ahead or _step_size(method, path, answer, dynamics, growth_reason_along(dynamics, path.y, path.t, p))
 
 
 NEARLY_CONTRADICTORY = 0.1
@@ -81,7 +81,7 @@ def _step_size(method: Method, path: Path, answer: ConstrainedMotion, dynamics: 
             f"{len(dynamics.constraints)})"
         )
     if not method.is_implicit:
-        causes.append(f"the system is stiff: {IMPLICIT}")
+        causes.append(f"the system is stiff: {USE_IMPLICIT}")
     listed = "; ".join(f"({letter}) {cause}" for letter, cause in zip("abcd", causes, strict=False))
     return (
         f"no step, however small, kept the error within rtol = {method.rtol:g} and atol = {method.least_atol:g}. "

@@ -18,7 +18,7 @@ from dalembert.common.array_types import Floats
 LEAST_CELLS = 4
 """Intervals between samples to which the shortest bound is equal."""
 
-EVEN = 0.5
+EVENNESS_RATIO = 0.5
 """Largest ratio of the deviations from parabolas in half a block and in the whole one, of a function that changes
 evenly there. It is 1/8 if the third derivative is constant, 1/2 at a kink in the middle, and one for a short pulse."""
 
@@ -70,7 +70,7 @@ def _longest(values: Floats) -> NDArray[np.int64]:
         is_quiet = whole <= noise
         pairs = halves.reshape(len(whole), 2, -1).max(axis=1)
         # an even block has even halves: a large slow change must not hide a small fast one
-        is_even = is_even.reshape(-1, 2).all(axis=1) & (is_quiet | (pairs <= EVEN * whole)).all(axis=1)
+        is_even = is_even.reshape(-1, 2).all(axis=1) & (is_quiet | (pairs <= EVENNESS_RATIO * whole)).all(axis=1)
         bound = np.where(is_quiet.all(axis=1), count, size)
         longest = np.where(is_even[:, None], bound[:, None], longest.reshape(-1, size)).ravel()
         halves = whole

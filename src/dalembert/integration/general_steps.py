@@ -35,7 +35,7 @@ from dalembert.numerics.tolerances import ROUNDING
 BATCH_STEPS = 512
 """Steps in one batch; a longer run continues with the next batch and updates the progress bar in between."""
 
-CHOSEN = -np.inf
+CONTROLLED_END = -np.inf
 """End of the first step that leaves its length to the step-size controller."""
 
 FALLBACK_STEP = 0.01
@@ -45,7 +45,7 @@ END_MARGIN = 100
 """Steps that would end this close before the end, in units in the last place of time, end there."""
 
 SUCCESS: Any = diffrax.RESULTS.successful
-SHRUNK: Any = diffrax.RESULTS.dt_min_reached
+STEP_TOO_SHORT: Any = diffrax.RESULTS.dt_min_reached
 
 LEAST_GENERAL_STEP = ROUNDING
 """Shortest step, relative to the span: below it, rounding of the time itself dominates the step."""
@@ -84,7 +84,7 @@ def general_batch(dynamics: Dynamics, method: Method, y: Floats, t: float, segme
     """Take up to ``BATCH_STEPS`` steps from a state towards the end of a segment."""
     refuse_forked_process()
     method = replace(method, max_step=min(method.max_step, segment.max_step))
-    start = (y, t, segment.end, CHOSEN, BATCH_STEPS)
+    start = (y, t, segment.end, CONTROLLED_END, BATCH_STEPS)
     found: Solved = solve(dynamics, *strip_tolerances(method, BATCH_STEPS), *map(np.asarray, start), p)
     end, record = found.progress, found.record
     # the step at which the integration stops is recorded, however large its error
@@ -204,7 +204,7 @@ def solve(
             at.ys.at[at.accepted].set(y),
             at.error if error is None else error,
             failed,
-            ~failed & (control == SHRUNK),
+            ~failed & (control == STEP_TOO_SHORT),
         )
 
     start = _Stepping(t0, y0, next_t, inner, zero, zero, ts, ys, jnp.zeros_like(y0), no, no)

@@ -19,7 +19,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.equation.formulation import Formulation
 from dalembert.integration.drift import Drift
 from dalembert.integration.method import split_state
-from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING
+from dalembert.native.step_control import ABRUPT_DISTANCE, FIXED_ABRUPT, FIXED_ROUNDING
 from dalembert.numerics.violation import violated
 
 REJECTED = 1e6
@@ -186,7 +186,7 @@ class GuardedSolver(diffrax.AbstractWrappedSolver[Any]):
         itself. The comparisons are negated because a state that is not finite counts as well.
         """
         if self.tolerances is not None:
-            return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT * self._allowed(reached, y1))
+            return ~jnp.all(jnp.abs(y1 - reached) <= ABRUPT_DISTANCE * self._allowed(reached, y1))
         moved, step = jnp.sum((y1 - reached) ** 2), jnp.sum((reached - y0) ** 2)
         return ~(moved <= FIXED_ABRUPT * step + FIXED_ROUNDING * jnp.sum(reached**2))
 

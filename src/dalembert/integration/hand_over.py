@@ -27,13 +27,13 @@ from dalembert.native.elimination import CLEARLY_INDEPENDENT, CLEARLY_POSITIVE
 from dalembert.numerics.mass import in_units, own_units
 from dalembert.numerics.violation import START_TOLERANCE, own_size
 
-MARGIN = 10.0
+PIVOT_MARGIN = 10.0
 """Factor by which the pivots at a state must exceed the limits of the compiled integrator to be well conditioned."""
 
-AHEAD = (1e-12, 1e-9, 1e-6)
+EXAMINED_TIMES_AHEAD = (1e-12, 1e-9, 1e-6)
 """Times ahead at which the equations are examined, relative to the time integrated so far."""
 
-NEARLY = MARGIN * CLEARLY_POSITIVE
+LEAST_EIGENVALUE = PIVOT_MARGIN * CLEARLY_POSITIVE
 """Smallest eigenvalue of M, scaled to a unit diagonal, below which the compiled integrator may hand over."""
 
 SAMPLES, REFINEMENTS_AHEAD = 33, 5
@@ -51,7 +51,7 @@ def is_stuck(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, so_fa
     if _singular_mass_ahead(dynamics, y, t, so_far, native.p):
         return True
     # along the tangent: the distances are so short that accelerations do not matter
-    for ahead in (0.0, *(part * so_far for part in AHEAD)):
+    for ahead in (0.0, *(part * so_far for part in EXAMINED_TIMES_AHEAD)):
         state, time = np.concatenate([q + ahead * qd, qd]), t + ahead
         if not np.isfinite(state).all():
             return False
@@ -68,7 +68,7 @@ def trouble_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float, p: Any
     q, qd = np.split(y, 2)
     if not answers_by_numpy(dynamics) or not np.isfinite(y).all():
         return ""
-    for ahead in (part * so_far for part in AHEAD):
+    for ahead in (part * so_far for part in EXAMINED_TIMES_AHEAD):
         there = q + ahead * qd
         reason = unmet(dynamics, there, qd, t + ahead, p) or _without_solution(
             terms_at(dynamics, there, qd, t + ahead, p)
@@ -87,12 +87,16 @@ def _singular_mass_ahead(dynamics: Dynamics, y: Floats, t: float, so_far: float,
     """
     q, qd = np.split(y, 2)
     native = dynamics.machine_code
-    if native is None or not np.isfinite(y).all() or _smallest_eigenvalue(native.terms(q, qd, t, p)[0]) > NEARLY:
+    if (
+        native is None
+        or not np.isfinite(y).all()
+        or _smallest_eigenvalue(native.terms(q, qd, t, p)[0]) > LEAST_EIGENVALUE
+    ):
         return ""
     with np.errstate(all="ignore"):
         a = np.asarray(answer_at(dynamics, q, qd, t, p, Factored()).acceleration)
     # geometrically, since the distance of the singularity is not known by orders of magnitude
-    ahead, values = so_far * np.geomspace(AHEAD[0], AHEAD[-1], SAMPLES), vector_of(p)
+    ahead, values = so_far * np.geomspace(EXAMINED_TIMES_AHEAD[0], EXAMINED_TIMES_AHEAD[-1], SAMPLES), vector_of(p)
     for _ in range(REFINEMENTS_AHEAD):
         h = ahead[:, None]
         states = np.concatenate([q + h * qd + h**2 / 2 * a, np.broadcast_to(qd, (len(h), len(qd)))], axis=1)
@@ -143,7 +147,7 @@ def has_no_answer(dynamics: Dynamics, method: Method, y: Floats, t: float, p: An
 def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
     """Return whether M and the rows in use are far from singular."""
     M, A = np.asarray(terms.M), np.asarray(terms.A)[list(native.rows)]
-    if _smallest_eigenvalue(M) < NEARLY:
+    if _smallest_eigenvalue(M) < LEAST_EIGENVALUE:
         return False
     B = in_mass_metric(M, A)
     lengths = np.linalg.norm(B, axis=1)
@@ -151,7 +155,7 @@ def _well_conditioned(native: NativeSteps, terms: Terms) -> bool:
         return not len(B)
     # the square of the smallest singular value is a lower bound of the pivots that the compiled integrator checks
     smallest = np.linalg.svd(B / lengths[:, None], compute_uv=False)[-1]
-    return bool(smallest**2 > MARGIN * CLEARLY_INDEPENDENT)
+    return bool(smallest**2 > PIVOT_MARGIN * CLEARLY_INDEPENDENT)
 
 
 DISTANCES_AHEAD = 10.0 ** np.arange(-6, 1)
@@ -160,13 +164,13 @@ DISTANCES_AHEAD = 10.0 ** np.arange(-6, 1)
 BISECTIONS = 16
 """Bisections that locate the last time with a common solution: to five digits of the interval."""
 
-ITERATIONS, DAMPING = 200, 1e-3
+ITERATIONS, INITIAL_DAMPING = 200, 1e-3
 """Most iterations of the Levenberg–Marquardt method, and its initial damping relative to the trace of JᵀJ."""
 
 SMALL_GAIN = 1e-3
 """Relative decrease of the residuals per iteration below which a stationary point counts as the minimum."""
 
-STATIONARY = 1e-3
+STATIONARY_GRADIENT = 1e-3
 """A point is stationary when the gradient is less than this fraction of |J| |r|, its size at a general point."""
 
 NAMED_RESIDUAL = 1e-2
@@ -243,13 +247,13 @@ def _compromise(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, row
         terms = terms_at(dynamics, q, qd, t, p)
         return np.asarray(terms.position)[rows] / lengths, np.asarray(terms.A)[rows] / unit / lengths[:, None]
 
-    damping, (r, J) = DAMPING, at(q)
+    damping, (r, J) = INITIAL_DAMPING, at(q)
     allowed = START_TOLERANCE * own_size(r, J, q * unit)
     for _ in range(ITERATIONS):
         if (np.abs(r) <= allowed).all():
             return _Compromise(q, r, True, True)
         normal, gradient = J.T @ J, J.T @ r
-        stationary = np.linalg.norm(gradient) <= STATIONARY * np.linalg.norm(J) * np.linalg.norm(r)
+        stationary = np.linalg.norm(gradient) <= STATIONARY_GRADIENT * np.linalg.norm(J) * np.linalg.norm(r)
         # damping by the trace, so that it follows the size of the gradients
         step = np.linalg.solve(normal + damping * np.trace(normal) * np.eye(len(q)), gradient)
         r_new, J_new = at(q - step / unit)

@@ -13,7 +13,7 @@ from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import InputError
 from dalembert.numerics.tolerances import EXACT, TINY
 
-CHANGING = 1e-10
+LARGEST_INTEGRAL_RATE = 1e-10
 """Largest rate of change of a first integral relative to the terms of the rate: rounding of accelerations leaves less,
 and a force that does work leaves more."""
 
@@ -53,7 +53,7 @@ def refuse_changing(dynamics: Dynamics, y: Floats, t: Floats, p: Any) -> None:
     found = native_of(dynamics).first_integrals(y, t, p)
     scale = np.asarray(p, float)[..., [dynamics.parameters.index(dynamics.unreported[-1])]]
     # at rest the terms of a rate are rounding themselves; the time scale makes a rate of the size of the integral
-    allowed = CHANGING * found.rate_size + EXACT * found.size / scale
+    allowed = LARGEST_INTEGRAL_RATE * found.rate_size + EXACT * found.size / scale
     excess = np.abs(found.rate) / (allowed + TINY)
     # NaN belongs to states beyond the domain, which the integrator reports itself
     k, i = np.unravel_index(int(np.argmax(np.where(np.isfinite(excess), excess, 0.0))), excess.shape)

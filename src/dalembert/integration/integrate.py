@@ -27,7 +27,7 @@ from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_st
 from dalembert.integration.jump_location import MOST_EVENTS
 from dalembert.integration.method import Method, StepBatch
 from dalembert.integration.native_steps import NativeSteps, native_steps
-from dalembert.integration.path import RECENT, Path, PathRecorder
+from dalembert.integration.path import RECENT_STEPS, Path, PathRecorder
 from dalembert.integration.progress import Progress
 from dalembert.integration.singularity_crossing import cross_singularity
 from dalembert.integration.stagnation import LAST_STEPS, coordinate_tolerance, stagnation
@@ -44,7 +44,7 @@ FIRST_BATCH = 256
 TESTED_BATCH = 64
 """Steps per batch when a test may stop the run: the steps beyond the stop are wasted."""
 
-SHRINKING = 4
+SHRINKING_STEPS = 4
 """Last steps before one that no step can follow; they are so short that a kink they end at is near all of them."""
 
 FEW_STEPS = 3
@@ -205,7 +205,7 @@ class _Integration:
             found = contradiction_at(self.dynamics, y, t, self.p)
             found = found or kink_ahead(self.dynamics, y, t, self.t1, self.p)
             if not found and self.method.step is None:
-                recent = np.concatenate(self.ys[-SHRINKING:])[-SHRINKING:]
+                recent = np.concatenate(self.ys[-SHRINKING_STEPS:])[-SHRINKING_STEPS:]
                 found = kink_beside(self.dynamics, recent, t, self.p, coordinate_tolerance(self.method, y))
             elif not found and self.method.step is not None:
                 found = kink_within(self.dynamics, y, t, min(self.method.step, self.t1 - t), self.p)
@@ -260,7 +260,7 @@ class _Integration:
         """Whether constraints exclude one another just ahead; this is then why no motion can follow."""
         (y, t), path = self.last, self.path
         if path.steps:
-            recent = np.concatenate(self.ts)[-RECENT:]
+            recent = np.concatenate(self.ts)[-RECENT_STEPS:]
             path.refusal = excluded_ahead(self.dynamics, native, y, t, float(np.diff(recent).max()), end)
         return bool(path.refusal)
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 
-JUMP = 1e-4
+LEAST_JUMP = 1e-4
 """Least change between neighbouring samples, relative to the range of the function, that may be a jump."""
 
-STEEP = 8.0
+LEAST_STEEPNESS = 8.0
 """Least ratio of such a change to the smaller one of its neighbours."""
 
-KEPT = 1e-2
+REMAINING_FRACTION = 1e-2
 """The fraction of the change that must remain between two adjacent floating-point numbers for it to be a jump."""
 
 LEAST_TIME = 1e-290
@@ -29,13 +29,13 @@ JUMP_WIDTHS = (1, 4, 16, 64, 256)
 """Distances from a jump, in units in the last place of time, at which the values of its two sides are looked for:
 rounding in the argument of a function may hold its value at the jump for several numbers."""
 
-ISOLATED = 1e-6
+LEAST_ISOLATED_CHANGE = 1e-6
 """Change over such a distance, relative to the values, that a continuous function does not show."""
 
 LEAST_CHANGE = 1e-270
 """Change that is not one of a jump: that of a continuous function, which is zero at time zero, over ``LEAST_TIME``."""
 
-STRAIGHT = 1e-8
+LINEAR_ROUNDING = 1e-8
 """Largest second difference, relative to the range, of a function that is constant or linear in time."""
 
 STRAIGHT_FRACTION = 1e-4
@@ -56,7 +56,7 @@ def settled(functions: Callable[[Floats], Floats], t: Floats, side: int) -> Floa
         given = [functions(t + sign * distance * unit) for sign in (-1, 1)]
         defined = np.isfinite(given).all(axis=0)  # where a function ends, there is no other side
         sides = [np.nan_to_num(value) for value in given]
-        least = ISOLATED * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides))) + LEAST_CHANGE
+        least = LEAST_ISOLATED_CHANGE * np.maximum(np.abs(here), np.maximum(*map(np.abs, sides))) + LEAST_CHANGE
         isolated = (defined & np.all([np.abs(value - here) > least for value in sides], axis=0)).any(axis=1)
         found = np.where(isolated & (found == t), t + side * distance * unit, found)
     return found
@@ -83,7 +83,7 @@ def located_jumps(
     """
     change = np.abs(np.diff(values, axis=0, prepend=values[:1], append=values[-1:]))
     beside = np.minimum(change[:-2], change[2:])
-    steep = change[1:-1] > np.maximum(JUMP, STEEP * beside)
+    steep = change[1:-1] > np.maximum(LEAST_JUMP, LEAST_STEEPNESS * beside)
     values_only = steep[:, : values.shape[1] - decisions]
     if values_only.sum() > MOST_EVENTS:  # functions that oscillate from sample to sample seem to jump everywhere
         values_only[:] = False
@@ -104,7 +104,7 @@ def located_jumps(
         left, low = np.where(inside & later, middle, left), np.where(inside & later, found, low)
         right, high = np.where(inside & ~later, middle, right), np.where(inside & ~later, found, high)
     right = np.where((left == 0) & (right < LEAST_TIME), LEAST_TIME, right)
-    sudden = np.abs(high - low) > KEPT * change[cells + 1, columns]
+    sudden = np.abs(high - low) > REMAINING_FRACTION * change[cells + 1, columns]
     before, after = settled(functions, left[sudden], -1), settled(functions, right[sudden], 1)
     return sorted({(float(a), float(b)) for a, b in zip(before, after, strict=True)})
 
@@ -114,7 +114,7 @@ def onsets_of(t: Floats, values: Floats) -> list[float]:
     second = np.abs(np.diff(values, n=2, axis=0))
     # samples of a slowly varying function bend little everywhere: its inflections are not straight intervals
     rounding = 16 * np.spacing(np.abs(values).max(axis=0))
-    curved = second > np.minimum(STRAIGHT, STRAIGHT_FRACTION * second.max(axis=0)) + rounding
+    curved = second > np.minimum(LINEAR_ROUNDING, STRAIGHT_FRACTION * second.max(axis=0)) + rounding
     times: set[float] = set()
     for column in curved.T:
         places = np.flatnonzero(column)

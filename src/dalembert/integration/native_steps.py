@@ -19,7 +19,7 @@ from dalembert.integration.row_selection import is_refined, rows_for
 from dalembert.native.collocation import Collocation
 from dalembert.native.dormand_prince import DORMAND_PRINCE
 from dalembert.native.protocol import Rates
-from dalembert.native.step_control import LEAST_STEP, MOST_STEP, UNRELIABLE, least_step, settings_of
+from dalembert.native.step_control import LEAST_STEP, MOST_STEP, UNRELIABLE_OUTPUT, least_step, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
 from dalembert.numerics.tolerances import RANK_TOLERANCE
@@ -154,7 +154,7 @@ class NativeSteps:
             # zero rather than NaN, which would spread to the other states in the products below
             outputs |= {name: np.where(valid[:, None], values, 0.0) for name, values in solved.items()}
         n, count = y.shape[1] // 2, len(times)
-        found: dict[str, Any] = {name: outputs[name] for name in SOLVED}
+        found: dict[str, Any] = {name: outputs[name] for name in SOLVED_OUTPUTS}
         # redundant rows: the compiled code knows multipliers of the rows in use only, the shortest ones use all
         if len(self.rows) < len(self.dynamics.levels):
             A = outputs["constraint_matrix"].reshape(count, -1, n)
@@ -168,11 +168,11 @@ class NativeSteps:
         found["rank"], found["inconsistency"] = np.array([len(self.rows)] * count), np.zeros(count)
         velocity = found["velocity_violation"] = outputs["velocity"]
         found["violation"] = at_own_level(self.dynamics.levels, outputs["position"], velocity, outputs["residual"])
-        found["accurate"] = validity != UNRELIABLE
+        found["accurate"] = validity != UNRELIABLE_OUTPUT
         return found, valid
 
 
-SOLVED = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
+SOLVED_OUTPUTS = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
 """Outputs of the compiled integrator that are outputs of a run as they are."""
 
 

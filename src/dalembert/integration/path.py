@@ -15,7 +15,7 @@ from dalembert.integration.native_steps import NativeSteps
 from dalembert.integration.singularity_crossing import SingularityCrossing
 from dalembert.integration.step_monitor import StepMonitor
 
-RECENT = 1024
+RECENT_STEPS = 1024
 """Last steps that are always kept: the crossing of a singular position is extrapolated from them."""
 
 
@@ -101,12 +101,12 @@ class PathRecorder:
 
     def _drop_steps(self) -> None:
         """Drop the steps of a long run that are no longer needed: all but those before outputs and the last ones."""
-        if self.outputs is None or sum(map(len, self.ts)) < 2 * RECENT + len(self.outputs):
+        if self.outputs is None or sum(map(len, self.ts)) < 2 * RECENT_STEPS + len(self.outputs):
             return
         t, y = np.concatenate(self.ts), np.concatenate(self.ys)
         # an output is reached by one step from the last one before it
         before = t.searchsorted(self.outputs[self.outputs <= t[-1]], side="right") - 1
-        kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT, 0), len(t))]))
+        kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT_STEPS, 0), len(t))]))
         self.ts[:], self.ys[:] = [t[kept]], [y[kept]]
         self.path.forgotten = True
 

@@ -22,7 +22,7 @@ from dalembert.integration.general_steps import BATCH_STEPS, Solved, solve
 from dalembert.integration.method import Method, split_state, strip_tolerances
 from dalembert.integration.native_steps import at_own_level, by_coordinates
 from dalembert.integration.state_answer import answers_by_numpy, numpy_outputs
-from dalembert.native.step_control import INACCURATE
+from dalembert.native.step_control import INACCURACY_FACTOR
 
 BATCH_TIMES = 256
 """Times per call of the compiled program; larger batches need more memory and are no faster."""
@@ -66,7 +66,7 @@ def _states(
         if method.step is None:
             # the error norm of diffrax: the root mean square relative to the tolerances
             share = found.progress.error / (method.atol + method.rtol * np.maximum(np.abs(y0[k]), np.abs(states[k])))
-            accurate[k] = np.sqrt(np.mean(share**2)) <= INACCURATE
+            accurate[k] = np.sqrt(np.mean(share**2)) <= INACCURACY_FACTOR
     return states, accurate
 
 

@@ -27,7 +27,7 @@ NODE_COUNTS = (6, 7, 8)
 WINDOWS = (8.0, 6.0, 4.0, 2.0, 1.0, 0.5)
 """Lengths of the interpolation interval, in usual steps."""
 
-GAPS = (0.1, 0.2)
+INTERPOLATION_GAPS = (0.1, 0.2)
 """Distances from the end of that interval to the last step, in usual steps: the last states have lost digits."""
 
 LONGEST_EXTRAPOLATION = 0.5
@@ -37,7 +37,7 @@ ALLOWED_UNCERTAINTY = 1e-8
 """Uncertainty of the extrapolated state that is accepted at any tolerance: half of the digits are lost near a
 singular position. It is estimated by the polynomial with one node less."""
 
-RESOLVED = 1e6
+LEAST_INTERPOLATION_INTERVAL = 1e6
 """Least length of the interpolation interval, in units in the last place of time: its nodes need six digits."""
 
 PROBES = 200
@@ -87,7 +87,7 @@ def cross_singularity(native: NativeSteps, ts: Floats, ys: Floats, t1: float) ->
     return SingularityCrossing(last, end, singular, float(off.max()), best) if (off <= allowed).all() else None
 
 
-INTERPOLATED = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
+INTERPOLATED_OUTPUTS = ("acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions")
 """Outputs that are not determined where rank is lost, and continuous there if the motion is smooth."""
 
 
@@ -100,7 +100,7 @@ def interpolated_crossing(ts: Floats, at: dict[str, Any], singular: float) -> Si
         interpolating_polynomial(np.repeat(scaled[[0, -1]], count), derivatives[[0, -1], :count].reshape(2 * count, -1))
         for count in (3, 2)
     )
-    fields = {name: interpolating_polynomial(scaled, np.asarray(at[name])) for name in INTERPOLATED}
+    fields = {name: interpolating_polynomial(scaled, np.asarray(at[name])) for name in INTERPOLATED_OUTPUTS}
 
     def states(t: Any) -> Floats:
         q, qd = full.with_slopes((t - start) / width)
@@ -116,11 +116,11 @@ def interpolated_crossing(ts: Floats, at: dict[str, Any], singular: float) -> Si
 
 def _curves(native: NativeSteps, ts: Floats, ys: Floats, usual: float) -> Iterator[tuple[Curve, Curve]]:
     """Yield polynomials that continue the motion, each with one of one node less that estimates its error."""
-    for window, gap in product(WINDOWS, GAPS):
+    for window, gap in product(WINDOWS, INTERPOLATION_GAPS):
         known = float(ts[-1]) - gap * usual
         begin = int(np.searchsorted(ts, known - window * usual, side="right")) - 1
         # not enough steps, or an interval too short for its nodes to be distinct times
-        if begin < 0 or known - ts[begin] < RESOLVED * np.spacing(abs(known)):
+        if begin < 0 or known - ts[begin] < LEAST_INTERPOLATION_INTERVAL * np.spacing(abs(known)):
             continue
         fine = _integrate_accurately(native, float(ts[begin]), ys[begin], known)
         if fine is not None:

@@ -19,9 +19,9 @@ from dalembert.integration.sparse_implicit import SparseImplicit
 from dalembert.integration.sparse_motion import acceleration
 from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.collocation import Collocation
-from dalembert.native.initial_step import LEAST_DERIVATIVE, LEAST_SIZE, SHORT
+from dalembert.native.initial_step import DEFAULT_FIRST_STEP, LEAST_DERIVATIVE, LEAST_SIZE
 from dalembert.native.sparse_system import LargeDynamics
-from dalembert.native.step_control import ABRUPT, SAFETY_FACTOR, settings_of
+from dalembert.native.step_control import ABRUPT_DISTANCE, SAFETY_FACTOR, settings_of
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
 
@@ -214,7 +214,7 @@ class SparseSteps:
             if error < 1.0:
                 state = self.projected(arrived, reached)
                 # a projection far beyond the error estimate may have jumped to another branch of the constraints
-                if not self._moved(arrived, state) <= ABRUPT:
+                if not self._moved(arrived, state) <= ABRUPT_DISTANCE:
                     error, ratio = np.inf, 0.0
             if not error < 1.0 and method.step is None:
                 self.rejected, growth, self.rows, self._is_factored = self.rejected + 1, 1.0, rows, False
@@ -258,15 +258,15 @@ class SparseSteps:
         allowed, left, least = self.allowed(np.abs(y)), end - t, 2 * shortest
         size, speed = (_rms(x / allowed) for x in (y, self.slopes[0]))
         if not np.isfinite(speed):
-            return min(max(SHORT, least), left)
+            return min(max(DEFAULT_FIRST_STEP, least), left)
         # the algorithm of Hairer, Nørsett and Wanner, Solving ODEs I, section II.4
-        rough = 0.01 * size / speed if min(size, speed) > LEAST_SIZE else SHORT
+        rough = 0.01 * size / speed if min(size, speed) > LEAST_SIZE else DEFAULT_FIRST_STEP
         trial = min(max(rough, least), left)
         change = _rms((self.slope(y + trial * self.slopes[0], t + trial) - self.slopes[0]) / allowed)
         steepest = max(speed, change / trial)
         if not np.isfinite(steepest):
             return trial
-        flat = max(SHORT, 1e-3 * trial)
+        flat = max(DEFAULT_FIRST_STEP, 1e-3 * trial)
         guess = (0.01 / steepest) ** (1 / self.tableau.order) if steepest > LEAST_DERIVATIVE else flat
         return min(max(min(guess, 100 * trial), least), left)
 

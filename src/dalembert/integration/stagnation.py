@@ -21,7 +21,7 @@ LEAST_REACH = 1e-2
 """Part of the rest of a segment that all steps of a run would cover at the pace of a force that jumps to and fro, below
 which the run ends."""
 
-STAGNANT = 1e-9
+LEAST_BATCH_PROGRESS = 1e-9
 """The fraction of the run that a full batch of steps must cover: at a slower pace no limit on steps is ever reached."""
 
 Kept = tuple[Sequence[Floats], Sequence[Floats]]
@@ -64,7 +64,7 @@ def _held(dynamics: Dynamics, method: Method, batch: StepBatch, kept: Kept, p: A
 def _stagnant(batch: StepBatch, whole: float, most: int) -> str:
     """Return a message on a full batch of steps that covers next to nothing of the run."""
     ahead = float(batch.t[-1] - batch.t[0])
-    if len(batch.t) < most or ahead > STAGNANT * whole:
+    if len(batch.t) < most or ahead > LEAST_BATCH_PROGRESS * whole:
         return ""
     return (
         f"the last {len(batch.t)} steps took it only {ahead:.1e} farther. A force or a constraint jumps back and forth "

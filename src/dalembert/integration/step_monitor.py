@@ -19,7 +19,7 @@ from dalembert.integration.coarse_steps import CoarseSteps
 from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.method import Method
 from dalembert.integration.row_selection import rows_for
-from dalembert.native.step_control import ABRUPT
+from dalembert.native.step_control import ABRUPT_DISTANCE
 from dalembert.numerics.linear_algebra import unit_rows
 
 LONG_STEP = 3.0
@@ -133,7 +133,7 @@ class StepMonitor:
         terms = native_of(self.dynamics).terms_of_many(y, t, np.broadcast_to(self.p, (len(t), len(self.p))))
         A, position, velocity = np.abs(terms[2]), terms[4], terms[5]
         n = A.shape[2]
-        allowed = ABRUPT * (np.asarray(self.method.atol) + self.method.rtol * np.abs(y))
+        allowed = ABRUPT_DISTANCE * (np.asarray(self.method.atol) + self.method.rtol * np.abs(y))
         h = np.diff(t)[:, None]
         rates = damping_rates(self.dynamics.levels, self.method.drift.gains())
         of_velocity, of_position = np.array(rates or [(0.0, 0.0)] * A.shape[1], float).T

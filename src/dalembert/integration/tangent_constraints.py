@@ -21,21 +21,21 @@ from dalembert.numerics.violation import START_TOLERANCE, own_size
 TIMES_AHEAD = 10.0 ** np.arange(-6, 0)
 """Times ahead at which the constraints that were left out are examined, in units of the time that is left."""
 
-VIOLATED = 1e3, 1.0
+VIOLATION_FACTORS = 1e3, 1.0
 """Residuals, in tolerances of a start, above which a constraint is violated. Where none is by the first one, which the
 higher orders of a motion explain less, the second one counts: growth tells it from rounding."""
 
-GROWTH = 1.5, 20.0
+RESIDUAL_GROWTH = 1.5, 20.0
 """Least and largest ratio of a residual at twice the time to that at once: that of a power of time, from 1 to 4."""
 
-NEAR = 0.1
+NEARBY_DISTANCE = 0.1
 """Distance to a state that satisfies all constraints, relative to the motion up to there, at which a motion may follow
 the constraints: it is of higher order in time."""
 
 MOST_STEPS_TO_CONTACT = 30
 """Gauss–Newton steps towards a state that satisfies all constraints."""
 
-NAMED = 1e-6
+NAMED_PART = 1e-6
 """Part of a gradient, relative to it, for which another constraint is named."""
 
 
@@ -52,9 +52,11 @@ def only_touching(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, 
         [_residuals(dynamics, native, _ahead(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead)]
         for ahead in times
     ]
-    for limit, (ahead, (once, twice)) in product(VIOLATED, [*zip(times, pairs, strict=True)]):
+    for limit, (ahead, (once, twice)) in product(VIOLATION_FACTORS, [*zip(times, pairs, strict=True)]):
         violated = np.abs(once) > limit
-        grows = (np.abs(twice) >= GROWTH[0] * np.abs(once)) & (np.abs(twice) <= GROWTH[1] * np.abs(once))
+        grows = (np.abs(twice) >= RESIDUAL_GROWTH[0] * np.abs(once)) & (
+            np.abs(twice) <= RESIDUAL_GROWTH[1] * np.abs(once)
+        )
         if not violated.any():
             continue
         if not (violated & grows).any() or _can_follow(
@@ -90,7 +92,7 @@ def _can_follow(dynamics: Dynamics, p: Any, y: Floats, later: Floats, t: float, 
         found = found - np.linalg.lstsq(np.asarray(terms.A)[rows] / unit, np.asarray(terms.position)[rows])[0] / unit
         if not np.isfinite(found).all():
             return True  # not decided
-    return bool(np.linalg.norm(unit * (found - q)) <= NEAR * np.linalg.norm(unit * (q - q0)))
+    return bool(np.linalg.norm(unit * (found - q)) <= NEARBY_DISTANCE * np.linalg.norm(unit * (q - q0)))
 
 
 def _message(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, row: int) -> str:
@@ -98,7 +100,7 @@ def _message(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, row: 
     A = np.asarray(terms_at(dynamics, q, qd, t, native.p).A)
     rows = list(native.rows)
     shares = np.linalg.lstsq(A[rows].T, A[row])[0] * np.linalg.norm(A[rows], axis=1)
-    others = [rows[k] for k in np.flatnonzero(np.abs(shares) > NAMED * np.linalg.norm(A[row]))]
+    others = [rows[k] for k in np.flatnonzero(np.abs(shares) > NAMED_PART * np.linalg.norm(A[row]))]
     names = " and ".join(f"`{dynamics.constraints[k]}`" for k in sorted([*others, row]))
     return (
         f"{names} must leave a motion possible; at t = {t:.6g} they only touch: their gradients are dependent there, "

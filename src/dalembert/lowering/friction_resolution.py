@@ -17,7 +17,7 @@ from dalembert.native.tape import Program
 if TYPE_CHECKING:
     from dalembert.lowering.programs import Programs
 
-FAR = 6.0
+SATURATED_SPEED = 6.0
 """Speed, relative to the scale, above which the coefficient no longer changes: e^(-36) is rounding."""
 
 LARGEST_CHANGE_OF_FRICTION = 0.5
@@ -46,7 +46,7 @@ def _is_resolved(terms: RecordedTerms, u: sl.Vector, v: sl.Vector) -> Any:
     record = terms.tape.record
     change = sl.minus(v, u)
     squares = [sl.dot(x, x) for x in (u, v, change)]
-    away = [record("<", FAR**2, square) for square in squares[:2]]
+    away = [record("<", SATURATED_SPEED**2, square) for square in squares[:2]]
     # on one side of rest, or nearly so in a plane
     away.append(record("<", 0.0, sl.dot(u, v)))
     most = sl.mul(LARGEST_CHANGE_OF_FRICTION**2, terms.larger(squares[0], 1.0))

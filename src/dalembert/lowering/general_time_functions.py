@@ -17,7 +17,7 @@ from dalembert.model.numeric_function import numeric_function
 from dalembert.model.signal import Signal
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
-STEADY = (sp.Add, sp.Mul, sp.Symbol, sp.Number, sp.NumberSymbol, sp.sin, sp.cos)
+STEADY_NODES = (sp.Add, sp.Mul, sp.Symbol, sp.Number, sp.NumberSymbol, sp.sin, sp.cos)
 """Parts of functions of time that cause no isolated event, as in ``time_functions``; positive powers are others."""
 
 
@@ -72,4 +72,4 @@ def _is_function_of(node: Any, time: Any, parameters: tuple[Any, ...]) -> bool:
 def _is_steady(node: Any) -> bool:
     whole_power = isinstance(node, sp.Pow) and node.exp.is_Integer and node.exp.is_positive
     of_time_itself = isinstance(node, Signal) and node.places[0].is_Symbol
-    return isinstance(node, STEADY) or whole_power or of_time_itself
+    return isinstance(node, STEADY_NODES) or whole_power or of_time_itself

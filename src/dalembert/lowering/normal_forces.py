@@ -20,7 +20,7 @@ CLEARLY_UNIQUE = 0.999
 ROUNDS, NEWTON_STEPS, BOUNDS = 4, 4, 8
 """Iterations of the Gauss–Seidel and of the Newton method, and of the power method for the spectral radius."""
 
-SOLVED = 1e-13
+NORMAL_FORCE_RESIDUAL = 1e-13
 """Largest residual of a solution, relative to the sum of all normal forces: ten times ``ROUNDING``."""
 
 LEAST_SUM = 1e-290
@@ -56,7 +56,7 @@ def normal_forces(
     for size in found:
         scale = sl.add(scale, size)
     misses = [tape.record("fabs", sl.sub(a, b)) for a, b in zip(found, s, strict=True)]
-    return found, [*conditions, *((sl.mul(SOLVED, scale), miss) for miss in misses)]
+    return found, [*conditions, *((sl.mul(NORMAL_FORCE_RESIDUAL, scale), miss) for miss in misses)]
 
 
 def _pressing_forces(tape: Tape, G: Coupling, u0: Sequence[sl.Vector]) -> tuple[list[Any], Conditions]:

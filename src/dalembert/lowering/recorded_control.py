@@ -25,7 +25,7 @@ from dalembert.numerics.tolerances import TINY
 REACTION_STEPS = 3
 """Steps of Newton's method for inputs that change the friction by reactions."""
 
-MET = 1e-10
+REQUIREMENT_ROUNDING = 1e-10
 """Largest part of the terms of a requirement that these steps may leave."""
 
 
@@ -101,7 +101,9 @@ class RecordedControl(RequirementRows):
             target = [sl.sub(sl.dot(row, u), x) for row, x in zip(rows, alpha, strict=True)]
             u = self._least(rows, weighted, self._system(rows, weighted, []), target)
         alpha, sizes = self._response(u, used)
-        return u, [(sl.mul(MET, size), self.terms.absolute(x)) for size, x in zip(sizes, alpha, strict=True)]
+        return u, [
+            (sl.mul(REQUIREMENT_ROUNDING, size), self.terms.absolute(x)) for size, x in zip(sizes, alpha, strict=True)
+        ]
 
     def _response(self, u: sl.Vector, used: list[int]) -> tuple[list[Any], list[Any]]:
         """Record α of all equations at given inputs, and the size of the terms that it is the sum of."""

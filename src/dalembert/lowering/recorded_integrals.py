@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dalembert.lowering.recorded_terms import RecordedTerms
 
 
-UNRESOLVED = 4 * float(np.finfo(float).eps)
+INTEGRAL_ROUNDING = 4 * float(np.finfo(float).eps)
 """A first integral that differs from its initial value by less than this fraction of its size is left as it is. Near an
 equilibrium its gradient is so small that a correction of rounding errors would move the state visibly."""
 
@@ -53,7 +53,7 @@ def restored(recorded: RecordedTerms, q: sl.Vector, qd: sl.Vector, iterations: i
         misses: list[Any] = []
         for integral, size, direction in zip(integrals, sizes, directions, strict=True):
             miss = sl.sub(recorded.read(integral.initial), here.read(integral.value))
-            large = recorded.tape.record("<", sl.mul(UNRESOLVED, size), recorded.absolute(miss))
+            large = recorded.tape.record("<", sl.mul(INTEGRAL_ROUNDING, size), recorded.absolute(miss))
             miss = recorded.tape.record("select", large, miss, 0.0)
             # the corrections for earlier integrals change this one too, by these shares
             misses.append(sl.sub(miss, sl.dot(direction.shares, misses)))

@@ -20,7 +20,7 @@ from dalembert.numerics.tolerances import (
     START_TOLERANCE,
     SYMMETRY_TOLERANCE,
 )
-from dalembert.numerics.violation import DRIFTED, SLOWEST
+from dalembert.numerics.violation import DRIFT_FACTOR, REST_RATE
 
 
 class Residual(NamedTuple):
@@ -85,7 +85,7 @@ def state_scales(recorded: RecordedTerms) -> list[Any]:
         pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
     known = record("<", ROUNDING, most)
     V = larger(rate, record("sqrt", sl.mul(L, pull)))
-    V = record("select", record("<", 0.0, V), larger(V, sl.mul(SLOWEST, L)), L)
+    V = record("select", record("<", 0.0, V), larger(V, sl.mul(REST_RATE, L)), L)
     ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
     own_q = [larger(1.0, x) for x in q]
     own_qd = [larger(larger(1.0, v), sl.mul(own, ratio)) for v, own in zip(qd, own_q, strict=True)]
@@ -141,6 +141,6 @@ def agreement(recorded: RecordedTerms) -> Any:
         for own in used:
             if own.level == residual.level:
                 drift = sl.add(drift, own.size / own.length)
-        allowed = sl.add(residual.allowed, sl.mul(sl.mul(DRIFTED, residual.length), drift))
+        allowed = sl.add(residual.allowed, sl.mul(sl.mul(DRIFT_FACTOR, residual.length), drift))
         agrees = record("and", agrees, record("<=", residual.size, allowed))
     return agrees

@@ -20,7 +20,7 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.representation import short
 from dalembert.model.symbols import t as time
 
-MOVING = "It cannot be derived where the curve or the surface changes with time."
+MOVING_CURVE_ADVICE = "It cannot be derived where the curve or the surface changes with time."
 """The advice for a law on a curve or surface whose motion along itself is not known."""
 
 
@@ -108,7 +108,7 @@ class PointOnCurve(Joint):
 
     @property
     def advice(self) -> str:
-        return MOVING
+        return MOVING_CURVE_ADVICE
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,7 +153,7 @@ class PointOnSurface(Joint):
 
     @property
     def advice(self) -> str:
-        return MOVING
+        return MOVING_CURVE_ADVICE
 
 
 def _at_second_point(joint: Any, function: Any, what: str) -> Any:

@@ -31,7 +31,7 @@ from dalembert.numerics.constraint_solver import root
 from dalembert.numerics.tolerances import ROUNDING
 from dalembert.verbs import consistent_state, prepared
 
-UNCHANGED = 1e-9
+UNREPORTED_CHANGE = 1e-9
 """Largest change that is not reported: for angles in radians, for other quantities relative to the largest one of their
 kind in the mechanism. The solution of the equations leaves less."""
 
@@ -151,7 +151,7 @@ def _changes_one_by_one(bodies: Sequence[Any], q: Floats, qd: Floats, state: Sta
     sizes = _sizes(bodies, State(q, qd), state)
     moved = np.maximum(np.abs(state.q - q), np.abs(state.qd - qd))
     largest = np.maximum.reduceat(moved, ends - counts)
-    for i in np.flatnonzero(largest > UNCHANGED / 100 * min(sizes.values())).tolist():
+    for i in np.flatnonzero(largest > UNREPORTED_CHANGE / 100 * min(sizes.values())).tolist():
         names = coordinate_names(bodies[i])
         own = slice(ends[i] - len(names), ends[i])
         for quantity in given_quantities((bodies[i],), names):
@@ -236,7 +236,7 @@ def _with_given_spins(bodies: Sequence[Any], names: Sequence[str], q: Floats, qd
             columns = [places[name] for name in coordinate_names(body)[3:]]
             e = q[columns]
             found[columns] = body.quaternion_rates(e / np.linalg.norm(e))
-    return None if np.allclose(found, qd, rtol=0, atol=UNCHANGED * np.abs(qd).max(initial=0.0)) else found
+    return None if np.allclose(found, qd, rtol=0, atol=UNREPORTED_CHANGE * np.abs(qd).max(initial=0.0)) else found
 
 
 def _held(kept: Sequence[Quantity], level: str, q: Floats) -> HeldRows:
@@ -282,7 +282,7 @@ def _change(quantity: Quantity, state: State, sizes: Mapping[str, float]) -> Ass
     """Return the change of a quantity, None if there is none beyond rounding."""
     found = quantity.values(state.q, state.qd)
     amount = quantity.change(found)
-    if amount <= UNCHANGED * sizes[quantity.name.partition(" of ")[0]]:
+    if amount <= UNREPORTED_CHANGE * sizes[quantity.name.partition(" of ")[0]]:
         return None
     return AssemblyChange(quantity.name, quantity.given, found, amount)
 
@@ -312,5 +312,5 @@ def _raise_contradiction(solve: _Solver, kept: Sequence[Quantity], error: StateE
 
 
 def _shown(values: Sequence[float]) -> str:
-    shown = [f"{value:.4g}" if abs(value) > UNCHANGED else "0" for value in values]
+    shown = [f"{value:.4g}" if abs(value) > UNREPORTED_CHANGE else "0" for value in values]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"

@@ -27,7 +27,7 @@ from dalembert.model.standard_form import gradient
 from dalembert.numerics.linear_algebra import are_determined, padded_null_space, unit_rows
 from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 
-NEGLIGIBLE = 1e-9
+NEGLIGIBLE_RATIO = 1e-9
 """Singular values of unit rows, and forces, below this fraction of the largest count as zero: a thousand times what
 sums over the entries of a mechanism leave of rounding."""
 
@@ -140,7 +140,9 @@ def _friction(mechanism: Any, run: Trajectory, total: Floats) -> dict[str | None
         if isinstance(law, SlidingLaw)
         for v in law.sliding_velocity(system.coordinates)
     ]
-    if not sliding or (not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE * np.abs(total).max(initial=0.0)):
+    if not sliding or (
+        not run.events and np.abs(held).max(initial=0.0) <= NEGLIGIBLE_RATIO * np.abs(total).max(initial=0.0)
+    ):
         return shares
     slopes = [gradient(system.symbols.plain(v), system.symbols.qd) for _, v in sliding]
     flat = expression_values(system, tuple(entry for row in slopes for entry in row))(run.t, y, run.parameters)

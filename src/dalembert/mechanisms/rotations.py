@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.errors import ModelError
 from dalembert.mechanisms.vectors import conjugate, numbers, quaternion, quaternion_product, rotation
 
-ORTHOGONAL = 1e-6
+ORTHOGONALITY_TOLERANCE = 1e-6
 """Largest error of the products of the columns of a matrix that is given as a rotation: tables and robot files hold
 six digits or more."""
 
@@ -160,8 +160,12 @@ def _rotation_matrix(given: Any) -> NDArray[np.float64]:
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ModelError([f"`matrix` must be 3 × 3 finite numbers; got {given!r}."])
     error = float(np.abs(matrix.T @ matrix - np.eye(3)).max())
-    if error > ORTHOGONAL or np.linalg.det(matrix) < 0:
-        found = f"products of its columns differ by {error:.1e}" if error > ORTHOGONAL else "it is a reflection"
+    if error > ORTHOGONALITY_TOLERANCE or np.linalg.det(matrix) < 0:
+        found = (
+            f"products of its columns differ by {error:.1e}"
+            if error > ORTHOGONALITY_TOLERANCE
+            else "it is a reflection"
+        )
         raise ModelError([f"`matrix` must be orthogonal with determinant 1; {found} from that of a rotation."])
     left, _, right = np.linalg.svd(matrix)
     return left @ right

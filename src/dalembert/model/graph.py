@@ -19,7 +19,7 @@ from sympy.core.function import AppliedUndef
 MOST_PRINTED = 5_000
 """Size, copies included, up to which expressions are given to SymPy's own traversals, for printing or counting."""
 
-DEEP = 60
+LARGE_DEPTH = 60
 """Depth from which Python cannot compile the brackets, and from which expanded derivatives grow quadratically."""
 
 LARGE = 50_000
@@ -128,7 +128,7 @@ def _facts(same: IdentityKey) -> Facts:
 
 def is_large(expression: Any) -> bool:
     """Return whether an expression is too deep or too large for traversals that visit every copy."""
-    return facts(expression).depth >= DEEP or facts(expression).size >= LARGE
+    return facts(expression).depth >= LARGE_DEPTH or facts(expression).size >= LARGE
 
 
 def free_symbols(*expressions: Any) -> set[Any]:

@@ -15,10 +15,10 @@ from sympy.printing.pycode import MpmathPrinter
 from dalembert.model.data_function import DataFunction
 from dalembert.model.graph import Graph
 
-DEEPEST = 20
+MOST_DEPTH_IN_LINE = 20
 """Depth up to which subexpressions are written in one line; Python cannot compile deeply nested brackets."""
 
-WIDEST = 200
+MOST_OPERANDS_IN_LINE = 200
 """Number of terms or factors that are written in one line; Python's compiler visits them recursively."""
 
 _SETTINGS = {  # those of ``lambdify``
@@ -78,16 +78,16 @@ def _lines(
     height: list[int] = []
     for number, (node, parts) in enumerate(graph):
         inner = [found[part] for part in parts]
-        while isinstance(node, (sp.Add, sp.Mul)) and len(inner) > WIDEST:
+        while isinstance(node, (sp.Add, sp.Mul)) and len(inner) > MOST_OPERANDS_IN_LINE:
             name = sp.Symbol(f"v{number}_{len(inner)}")
-            lines.append((name, _written(node, inner[:WIDEST], printer)))
-            inner = [name, *inner[WIDEST:]]
+            lines.append((name, _written(node, inner[:MOST_OPERANDS_IN_LINE], printer)))
+            inner = [name, *inner[MOST_OPERANDS_IN_LINE:]]
         if isinstance(node, DataFunction):
             others[f"function{number}"] = node.numerical
             node, inner = sp.Function(f"function{number}")(*inner[1:]), inner[1:]
         written = _written(node, inner, printer) if parts else letters.get(node, node)
         height.append(1 + max((height[part] for part in parts), default=-1))
-        if isinstance(node, sp.Expr) and parts and (uses[number] > 1 or height[-1] >= DEEPEST):
+        if isinstance(node, sp.Expr) and parts and (uses[number] > 1 or height[-1] >= MOST_DEPTH_IN_LINE):
             name = sp.Symbol(f"v{number}")
             lines.append((name, written))
             written, height[-1] = name, 0

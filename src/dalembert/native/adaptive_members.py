@@ -11,7 +11,7 @@ from dalembert.native.assembly import load, store
 from dalembert.native.lane_step import StepStart
 from dalembert.native.lanes import joined, lane, lanes_of, same, spread
 from dalembert.native.member_writer import MemberWriter
-from dalembert.native.step_control import ATOL, INACCURATE
+from dalembert.native.step_control import ATOL, INACCURACY_FACTOR
 from dalembert.native.step_length import StepLength
 from dalembert.native.stepper import FINISHED, HAND_OVER, MORE
 from dalembert.native.writer import LONG, whole
@@ -96,7 +96,7 @@ class AdaptiveMemberSteps:
         self.length.control(moving, b.and_(moving, good), error, near, size)
         self._advance(b.and_(moving, good), reached)
         with b.if_then(w.any(outputs), likely=False):
-            self._output(outputs, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURATE)), near))
+            self._output(outputs, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURACY_FACTOR)), near))
         self._finish_members()
 
     def _advance(self, accepted: Any, reached: Any) -> None:

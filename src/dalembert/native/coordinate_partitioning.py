@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.native.elimination import LIGHT
+from dalembert.native.elimination import LARGEST_SHARE_RATIO
 from dalembert.native.tape_polynomials import Polynomial, TapePolynomials, add, multiply
 
 Row = dict[int, Polynomial]
@@ -25,7 +25,7 @@ LONGEST_ROW = 12
 """Most coordinates of a row that is solved for one of them. The work in the independent coordinates grows with the cube
 of their number, and sparse elimination needs less for longer chains of bodies."""
 
-LEAST_SHARE = 1 / LIGHT
+LEAST_SHARE = 1 / LARGEST_SHARE_RATIO
 """Least share aᵢ²/Mᵢᵢ of the coordinate for which a row is solved, relative to those of the other coordinates, and to
 those in the row as stated: a row that earlier ones nearly span is left to the search for independent rows."""
 

@@ -29,11 +29,11 @@ that passes is therefore not singular by the rule of ``mass``; one that fails is
 
 Pattern = Sequence[set[int]]
 
-LIGHT = 1e7
+LARGEST_SHARE_RATIO = 1e7
 """Ratio of the shares of two coordinates in a row's pivot above which the solution is refined: half of the sixteen
 digits would be lost. See ``needs_refinement``."""
 
-UNTOUCHED = 1e-10
+ZERO_ENTRY = 1e-10
 """Entries below this fraction of a row's largest one are rounding of zero."""
 
 
@@ -47,12 +47,14 @@ def needs_refinement(masses: Floats, A: Floats) -> bool:
         shares = A * A / masses
         present = shares[A != 0]
         # every run asks, and of most systems even the shares in different rows are near enough
-        if present.size and shares.max() <= LIGHT * present.min():
+        if present.size and shares.max() <= LARGEST_SHARE_RATIO * present.min():
             return False
         sizes = np.abs(A)
-        touched = sizes > UNTOUCHED * sizes.max(axis=1, initial=0.0, keepdims=True)
+        touched = sizes > ZERO_ENTRY * sizes.max(axis=1, initial=0.0, keepdims=True)
         largest = np.where(touched, shares, 0.0).max(axis=1, initial=0.0)
-        return bool((largest > LIGHT * np.where(touched, shares, np.inf).min(axis=1, initial=np.inf)).any())
+        return bool(
+            (largest > LARGEST_SHARE_RATIO * np.where(touched, shares, np.inf).min(axis=1, initial=np.inf)).any()
+        )
 
 
 class Solution(NamedTuple):

@@ -41,7 +41,7 @@ class TakenSteps(NamedTuple):
 class Sample(NamedTuple):
     """States y (k, 2n) at some times, their outputs by the names of ``OutputLengths``, and their validity (k,).
 
-    The validity is one, zero, or ``step_control.UNRELIABLE``. With ``is_complete`` it is one everywhere, and all
+    The validity is one, zero, or ``step_control.UNRELIABLE_OUTPUT``. With ``is_complete`` it is one everywhere, and all
     numbers are finite.
     """
 

@@ -26,7 +26,7 @@ does not resolve the load."""
 TIME_RESOLUTION = 4e-16
 """Length, relative to time, at which the bracket of a zero is no longer divided: two units in the last place."""
 
-FRESH = 1e-8
+INITIAL_GUARD_RATIO = 1e-8
 """Value of a guard at the beginning of a bracket, relative to that at its end, below which the bracket is halved."""
 
 MAX_INTERPOLATIONS = 30
@@ -211,7 +211,7 @@ class GuardChecks:
         usable = b.and_(b.fcmp_ordered(">", between, low), b.fcmp_ordered("<", between, high))
         # a guard that begins at zero, as a gap after its impact, tells nothing about the zero of another: a first trial
         # that is interpolated from it would be so close to the beginning that its sign is rounding
-        least = b.fmul(w.number(-FRESH), at_high)
+        least = b.fmul(w.number(-INITIAL_GUARD_RATIO), at_high)
         usable = b.and_(usable, b.fcmp_ordered(">", at_low, w.intrinsic("maxnum", least, w.number(0.0))))
         # after that many trials the guard is not smooth, and bisection is safer
         usable = b.and_(usable, b.fcmp_ordered("<=", m.read(self.trials), w.number(MAX_INTERPOLATIONS)))

@@ -21,7 +21,7 @@ from dalembert.native.integrator_parts import Parts, write_parts
 from dalembert.native.lane_step import LaneStep, StepStart
 from dalembert.native.lanes import DOUBLE, joined, lane, lanes_of, spread, width_of
 from dalembert.native.member_lanes import MemberLanes
-from dalembert.native.step_control import ATOL, INACCURATE, LEAST_STEP, MOST_STEP, RTOL
+from dalembert.native.step_control import ATOL, INACCURACY_FACTOR, LEAST_STEP, MOST_STEP, RTOL
 from dalembert.native.step_length import StepLength
 from dalembert.native.stepper import FINISHED, HAND_OVER, MORE
 from dalembert.native.tableau import Tableau
@@ -172,7 +172,7 @@ class _GuardedWriter:
         with b.if_then(w.any(locating), likely=False):
             self._locate(locating, reached)
         with b.if_then(w.any(output), likely=False):
-            self._output(output, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURATE)), near))
+            self._output(output, b.and_(b.fcmp_ordered("<=", error, w.number(INACCURACY_FACTOR)), near))
         self._continue()
 
     def _agrees(self, state: Any, time: Any) -> Any:

@@ -18,7 +18,7 @@ from dalembert.native.step_control import LEAST_STEP, allowed, root_of_order
 from dalembert.native.stepper import INTEGRATE, Stepper
 from dalembert.native.writer import LONG, Writer
 
-SHORT = 1e-6
+DEFAULT_FIRST_STEP = 1e-6
 """First step if the state or its derivative gives no time scale."""
 
 LEAST_SIZE = 1e-5
@@ -45,7 +45,7 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     size = _rms(w, parts, y, settings, lambda i: load(w.b, y, i))
     speed = _rms(w, parts, y, settings, lambda i: load(w.b, slope, i))
     known = w.b.and_(*(w.b.fcmp_ordered(">", x, w.number(LEAST_SIZE)) for x in (size, speed)))
-    rough = w.b.select(known, w.b.fdiv(w.b.fmul(w.number(0.01), size), speed), w.number(SHORT))
+    rough = w.b.select(known, w.b.fdiv(w.b.fmul(w.number(0.01), size), speed), w.number(DEFAULT_FIRST_STEP))
     # an explicit Euler step estimates the second derivative
     trial = bounded(rough)
     for i in w.each(parts.size):
@@ -55,12 +55,12 @@ def write_first_step(module: ir.Module, parts: Parts) -> ir.Function:
     steepest = w.intrinsic("maxnum", speed, w.b.fdiv(change, trial))
     steep = w.b.fcmp_ordered(">", steepest, w.number(LEAST_DERIVATIVE))
     root = root_of_order(w, parts, w.b.fdiv(w.number(0.01), steepest))
-    flat = w.intrinsic("maxnum", w.number(SHORT), w.b.fmul(w.number(1e-3), trial))
+    flat = w.intrinsic("maxnum", w.number(DEFAULT_FIRST_STEP), w.b.fmul(w.number(1e-3), trial))
     guess = w.intrinsic("minnum", w.b.select(steep, root, flat), w.b.fmul(w.number(100), trial))
     # the trial step left the domain of the equations: the first step must not be longer
     found = w.b.select(_unknown(w, w.b.fadd(steepest, change)), trial, bounded(guess))
     # the equations are invalid at the start; the integrator finds this out in its first step and hands over
-    w.b.ret(w.b.select(_unknown(w, speed), bounded(w.number(SHORT)), found))
+    w.b.ret(w.b.select(_unknown(w, speed), bounded(w.number(DEFAULT_FIRST_STEP)), found))
     return w.function
 
 

@@ -16,7 +16,7 @@ from llvmlite import ir
 from dalembert.native.assembly import element, load, store
 from dalembert.native.elementary import quotient
 from dalembert.native.integrator_parts import Parts, resolves
-from dalembert.native.step_control import ABRUPT, FIXED_ABRUPT, FIXED_ROUNDING, allowed
+from dalembert.native.step_control import ABRUPT_DISTANCE, FIXED_ABRUPT, FIXED_ROUNDING, allowed
 from dalembert.native.tableau import Factors
 from dalembert.native.writer import LONG, Writer
 
@@ -161,7 +161,7 @@ class LaneStep:
         near = w.variable(w.number(True).type, w.number(True))
         for i in w.each(self.parts.size):
             distance = w.intrinsic("fabs", w.b.fsub(load(w.b, memory.arrived, i), load(w.b, memory.y1, i)))
-            most = w.b.fmul(w.number(ABRUPT), self._allowed(memory.y1, memory.arrived, i, settings))
+            most = w.b.fmul(w.number(ABRUPT_DISTANCE), self._allowed(memory.y1, memory.arrived, i, settings))
             # ordered: a distance of NaN is not short
             short = w.b.fcmp_ordered("<=", distance, most)
             w.b.store(w.b.and_(w.get(near, near.type.pointee), short), near)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dalembert.native.tape import CONDITIONS, Operation, Program, Value, needed, uses
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
-LONGEST = 72
+MOST_INLINE_CHARACTERS = 72
 """Characters of an expression that is written inside another one; longer ones get a name."""
 
 
@@ -113,7 +113,7 @@ def program_text(
             own = Text(f"{lookup_name(polynomial)}({text(place).text})", ATOM)
         else:
             own = language.operation(operation.name, [text(a) for a in operation.arguments])
-        if counts[line] > 1 or len(own.text) > LONGEST:
+        if counts[line] > 1 or len(own.text) > MOST_INLINE_CHARACTERS:
             name = f"v{len(assignments) + 1}"
             assignments.append(Assignment(name, own.text, line in conditions))
             own = Text(name, ATOM)

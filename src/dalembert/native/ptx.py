@@ -31,7 +31,7 @@ KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, P
 See ``member_writer.MEMBER``.
 """
 
-SMALL = 6400
+MOST_INLINED_INSTRUCTIONS = 6400
 """Largest number of instructions, over all copies, up to which a function is inlined: its values are then held in
 registers, and the driver translates the kernel within seconds."""
 
@@ -97,7 +97,7 @@ def _inline(module: ir.Module) -> None:
         if not function.is_declaration and function.name != "members":
             function.attributes.discard("noinline")
             # `noinline` was set for processors, where copies of a program only take longer to compile
-            small = len(lines[function.name]) * calls[function.name] < SMALL
+            small = len(lines[function.name]) * calls[function.name] < MOST_INLINED_INSTRUCTIONS
             function.attributes.add("alwaysinline" if small else "noinline")
 
 

@@ -20,7 +20,7 @@ from dalembert.native.writer import LONG, Writer
 SAFETY_FACTOR = 0.9
 """The safety factor of the predicted step."""
 
-ABRUPT = 1e3
+ABRUPT_DISTANCE = 1e3
 """A step is rejected if its projection moves the state by more than this multiple of the tolerance. Truncation errors
 leave the state within a few tolerances of the constraints; a larger distance shows a jump of a constraint."""
 
@@ -28,11 +28,11 @@ FIXED_ABRUPT, FIXED_ROUNDING = 0.25, 1e-12
 """A fixed step is refused if the squared distance of its projection exceeds these fractions of the squared step and of
 the squared state: half of the step, and the rounding of a state that does not move."""
 
-INACCURATE = 10.0
+INACCURACY_FACTOR = 10.0
 """An output is not accepted if its error estimate exceeds the tolerance by this factor. It is reached by a part of an
 accepted step, so that in a smooth motion its error is below that of the step."""
 
-UNRELIABLE = 0.25
+UNRELIABLE_OUTPUT = 0.25
 """The validity that ``reached`` returns for such an output, instead of one."""
 
 SHORTEST_SPAN = 1e-18

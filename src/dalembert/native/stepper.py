@@ -14,12 +14,12 @@ from llvmlite import ir
 from dalembert.native.assembly import DOUBLE, POINTER, element, load, number, store
 from dalembert.native.integrator_parts import Parts, arrive, resolves
 from dalembert.native.step_control import (
-    ABRUPT,
-    INACCURATE,
+    ABRUPT_DISTANCE,
+    INACCURACY_FACTOR,
     LEAST_STEP,
     MOST_STEP,
     SAFETY_FACTOR,
-    UNRELIABLE,
+    UNRELIABLE_OUTPUT,
     root_of_order,
     write_error,
     write_moved,
@@ -148,7 +148,7 @@ class _IntegrateWriter:
             arrived = self.stage  # the stages are no longer needed, so their memory is reused
             w.b.call(self.parts.project, [self.y1, reached, p, arrived])
             distance = w.b.call(self.moved, [self.y1, arrived, settings])
-            near = w.b.fcmp_ordered("<=", distance, number(ABRUPT))
+            near = w.b.fcmp_ordered("<=", distance, number(ABRUPT_DISTANCE))
             # a constraint jumps within the step: it is shortened as much as possible, whatever its error is
             ratio = w.b.select(near, ratio, number(0.0))
             accepted = w.b.and_(accepted, near)
@@ -207,7 +207,7 @@ def _write_reached(
     """Write reached(y0, t0, time, p, settings, y, work, begun): y is the state at a time, by one full step from
     (t0, y0).
 
-    It returns one, or ``UNRELIABLE`` if the step is not accurate. Interpolation between steps would lose several
+    It returns one, or ``UNRELIABLE_OUTPUT`` if the step is not accurate. Interpolation between steps would lose several
     orders. If the last call was for the same start, the first stage is ``begun`` already.
     """
     w = Writer(module, "reached", REACHED, DOUBLE)
@@ -220,12 +220,14 @@ def _write_reached(
             with w.b.if_then(w.b.not_(begun)):
                 step.begin(w, parts, start, now, p, k)
             w.b.call(step.step, [start, now, length, p, k, stage, y1, settings])
-            fine = w.b.fcmp_ordered("<=", w.b.call(error_of, [start, y1, length, k, settings]), number(INACCURATE))
+            fine = w.b.fcmp_ordered(
+                "<=", w.b.call(error_of, [start, y1, length, k, settings]), number(INACCURACY_FACTOR)
+            )
             arrive(w, parts, state, y1, time, p)
             if moved is not None:
-                near = w.b.fcmp_ordered("<=", w.b.call(moved, [y1, state, settings]), number(ABRUPT))
+                near = w.b.fcmp_ordered("<=", w.b.call(moved, [y1, state, settings]), number(ABRUPT_DISTANCE))
                 fine = w.b.and_(fine, near)
-            w.b.store(w.b.select(fine, number(1.0), number(UNRELIABLE)), accurate)
+            w.b.store(w.b.select(fine, number(1.0), number(UNRELIABLE_OUTPUT)), accurate)
         with at_once:
             for j in w.each(parts.size):
                 store(w.b, load(w.b, start, j), state, j)

@@ -22,18 +22,18 @@ from dalembert.numerics.violation import computable, own_scale, own_size
 Equations = Callable[[Floats], tuple[Floats, Floats]]
 """A function of x (n,) that returns residuals (k,) and their Jacobian (k, n)."""
 
-MOST = 120
+MOST_ROOT_ITERATIONS = 120
 """Largest number of iterations of ``root``. At a vanishing gradient each step halves the distance, and 50 of them reach
 rounding."""
 
 LONGEST_STEP = 2.0
 """Longest step relative to the size of the unknowns."""
 
-DIVERGED = 1e10
+DIVERGENCE_FACTOR = 1e10
 """Factor by which an unknown may exceed its initial size, or the first step, before the search ends: equations such as
 exp(x) = 0 hold to rounding far away without having a solution."""
 
-SETTLED = 1e-13
+STEP_ROUNDING = 1e-13
 """Steps and residuals below this, relative to the unknowns, are rounding."""
 
 ROUNDED_RESIDUAL = 1e-15
@@ -43,7 +43,7 @@ LEAST_RESIDUAL = 1e-11
 """Allowed residual relative to the gradient times the unknowns, for equations whose own terms are small: ten
 times ``EXACT``."""
 
-DIFFERENCE = 6e-6
+CENTRAL_DIFFERENCE = 6e-6
 """Step of central differences relative to the unknowns: the cube root of the rounding, where truncation and rounding
 errors are equal."""
 
@@ -81,7 +81,7 @@ def root(equations: Equations, start: Floats, units: Any = None, *, most_stalled
     lengths = [np.inf]
     miss, slope = equations(x)
     best, stalled, farthest = np.inf, 0, None
-    for _ in range(MOST):
+    for _ in range(MOST_ROOT_ITERATIONS):
         if not _computable(miss, slope):
             return None
         # at least the scale of the start: an unknown that passes through zero must not bound the step
@@ -91,10 +91,10 @@ def root(equations: Equations, start: Floats, units: Any = None, *, most_stalled
         step = _step(miss, slope * reach) * reach / scale
         longest = np.abs(step).max(initial=0.0)
         if farthest is None:  # x = 1.5e11 needs a first step of that length; exp(x) = 0 and 1/x = 0 do not
-            farthest = DIVERGED * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
-        if (off < ROUNDED_RESIDUAL or longest < SETTLED) and _holds(miss, slope, x):
+            farthest = DIVERGENCE_FACTOR * np.maximum(first * np.maximum(1.0, units), np.abs(step * scale))
+        if (off < ROUNDED_RESIDUAL or longest < STEP_ROUNDING) and _holds(miss, slope, x):
             break
-        if np.abs(step * scale / own_scale(x)).max(initial=0.0) < SETTLED:
+        if np.abs(step * scale / own_scale(x)).max(initial=0.0) < STEP_ROUNDING:
             break  # a stationary point that is no solution
         # steps cut to the longest length approach a distant solution without a smaller residual
         travelling = np.linalg.norm(step) > LONGEST_STEP
@@ -155,7 +155,7 @@ def by_differences(residual: Callable[[Floats], Floats]) -> Equations:
     """Return residuals with their Jacobian by central differences."""
 
     def equations(x: Floats) -> tuple[Floats, Floats]:
-        steps = np.diag(DIFFERENCE * own_scale(x))
+        steps = np.diag(CENTRAL_DIFFERENCE * own_scale(x))
         slopes = [(residual(x + h) - residual(x - h)) / (2 * h.max()) for h in steps]
         return residual(x), np.stack(slopes, axis=1)
 
@@ -196,7 +196,7 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
         J = at(y)[1]
         tangent, J_plus = null_space(J, SOLVED_RANK_TOLERANCE).T, np.linalg.pinv(J, rcond=SOLVED_RANK_TOLERANCE)
         slope = tangent.T @ y
-        if np.linalg.norm(slope) <= SETTLED * (1 + np.linalg.norm(y)):
+        if np.linalg.norm(slope) <= STEP_ROUNDING * (1 + np.linalg.norm(y)):
             break
         hessian = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
         values, vectors = np.linalg.eigh(hessian)
@@ -213,12 +213,12 @@ def _distance(miss: Floats, slope: Floats, start: Floats) -> float:
     """Return a distance in which that of the solutions is of the order of one, for numbers that are all small."""
     shortest = np.linalg.norm(np.linalg.pinv(slope, rcond=SOLVED_RANK_TOLERANCE) @ miss)
     # of a start that nearly is a solution only rounding is left to find
-    found = max(float(shortest), NEAREST * float(np.linalg.norm(start)))
+    found = max(float(shortest), LEAST_FOUND_DISTANCE * float(np.linalg.norm(start)))
     return min(found, 1.0) if found > 0 and np.isfinite(found) else 1.0
 
 
-NEAREST = 1e-3
-"""Least distance of a solution from the start, relative to it, that is found to ``SETTLED`` in spite of rounding."""
+LEAST_FOUND_DISTANCE = 1e-3
+"""Least distance of a solution from the start, relative to it, that is found to ``STEP_ROUNDING`` despite rounding."""
 
 LEAST_SCALE = 1e-12
 """Rows of the Jacobian shorter than this are not scaled up: they are rounding."""
@@ -230,7 +230,7 @@ LEAST_CURVATURE = 1e-3
 def _some_root(at: Equations, y: Floats) -> Floats:
     """Return any solution near y, or the nearest approximation."""
     near = retract(at, y)
-    if np.linalg.norm(at(near)[0]) <= SETTLED * (1 + np.linalg.norm(near)):
+    if np.linalg.norm(at(near)[0]) <= STEP_ROUNDING * (1 + np.linalg.norm(near)):
         return near
     import scipy.optimize  # imported here: it is slow to import, and needed only for distant starts
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from dalembert.numerics.tolerances import LEAST_DISTANCE, ROUNDING, START_TOLERANCE
 
-DRIFTED = 10.0
+DRIFT_FACTOR = 10.0
 """Factor by which the violation of a redundant constraint, measured along its gradient, may exceed the drift of the
 rows in use."""
 
-SLOWEST = 1e-9
+REST_RATE = 1e-9
 """Rate, relative to the coordinates, below which a motion counts as rest: such rates may be rounding errors."""
 
 LARGEST_SQUARABLE = 1e150
@@ -107,7 +107,7 @@ def state_scales_of(weight: Any, applied_force: Any, q: Any, qd: Any, xp: Any = 
     L, rate, pull = (x.max(axis=-1, keepdims=True, initial=0.0) for x in (weight * q, weight * qd, force / safe))
     known = (q.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING) & (L > 0)  # massless coordinates have no scale
     V = xp.maximum(rate, xp.sqrt(L * pull))
-    V = xp.where(V > 0, xp.maximum(V, SLOWEST * L), L)
+    V = xp.where(V > 0, xp.maximum(V, REST_RATE * L), L)
     own_q = xp.maximum(1.0, q)
     own_qd = xp.maximum(xp.maximum(1.0, qd), own_q * V / xp.where(known, L, 1.0))
     found = [xp.where(weight > 0, xp.minimum(S / safe, own), 1.0) for S, own in ((L, own_q), (V, own_qd))]

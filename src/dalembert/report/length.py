@@ -26,7 +26,7 @@ _SIGN = 2.2  # width of a binary operator with its spaces
 def is_long(expression: Any) -> bool:
     """Return whether an expression is too long, or nested too deeply, to be simplified and printed as it is."""
     found = graph.facts(expression)
-    return found.size > LONG_FORMULA or found.depth >= graph.DEEP
+    return found.size > LONG_FORMULA or found.depth >= graph.LARGE_DEPTH
 
 
 def printed_width(expression: Any) -> float:

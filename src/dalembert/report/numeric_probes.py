@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.constraint_states import ENOUGH
+from dalembert.analysis.constraint_states import SUFFICIENT_STATES
 from dalembert.analysis.evaluated_terms import model_of
 from dalembert.analysis.sampled_states import random_starts, random_states
 from dalembert.errors import ConstraintError, ModelError
@@ -60,7 +60,7 @@ def probes(form: StandardForm, system: System) -> Probes:
         require_computable(_parts(form, system), system)
         raise
     # terms that are not finite at a random state say nothing about the rows
-    usable = tuple(terms for terms in found if terms.is_finite)[:ENOUGH]
+    usable = tuple(terms for terms in found if terms.is_finite)[:SUFFICIENT_STATES]
     if not points:
         # a consistent state rules out constant offsets, so that the test is needed only without one
         for level, rows in (("position", model.position), ("velocity", model.velocity)):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**25
 """Memory for the outputs of one block."""
 
-COUNTED = ("steps", "rejected", "seconds", "sweeps")
+SUMMED_STATISTICS = ("steps", "rejected", "seconds", "sweeps")
 """Entries of the statistics that add up over blocks."""
 
 MAX_STEPS = 1_000_000
@@ -169,7 +169,7 @@ def _joined(so_far: list[Trajectory], block: Trajectory) -> Trajectory:
     if not so_far:
         return block
     (before,), statistics = so_far, dict(block.statistics)
-    statistics |= {name: before.statistics[name] + statistics[name] for name in COUNTED if name in statistics}
+    statistics |= {name: before.statistics[name] + statistics[name] for name in SUMMED_STATISTICS if name in statistics}
     return replace(
         block.taken(slice(1, None)),
         statistics=statistics,

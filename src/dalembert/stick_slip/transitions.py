@@ -31,7 +31,7 @@ MAX_DIRECTION_ITERATIONS = 200
 DIRECTION_ROUNDING = 1e-13
 """Change of that direction, a unit vector, in one iteration that is rounding only."""
 
-RESTING = 1e-13
+RESTING_SPEED = 1e-13
 """Sliding speed at the start of a motion that counts as rest, relative to the scale of the velocities, which is at most
 one: states of sticking that a run returns have velocities of rounding size, not exactly zero."""
 
@@ -195,7 +195,7 @@ def _perturbed_state(phase: Phase, planar: Collection[Contact], y: Floats, t: fl
 def contacts_at_rest(
     system: System, contacts: tuple[Contact, ...], y: Floats, t: float, p: dict[str, float]
 ) -> tuple[Contact, ...]:
-    """Return the contacts at rest where a motion starts: see ``RESTING``. Without friction, no contact is held."""
+    """Return the contacts at rest where a motion starts: see ``RESTING_SPEED``. Without friction none is held."""
     dynamics, (q, qd) = build(system), np.split(y, 2)
     scales = usual_atol(dynamics, q, qd, t, [p[name] for name in dynamics.parameters])[len(q) :] / USUAL_ATOL
     # sliding velocities are linear in the velocities: their changes for a change of each one by its scale, which is
@@ -205,7 +205,7 @@ def contacts_at_rest(
     found: list[Contact] = []
     for contact in contacts:
         v = mode.velocity(contact, t, y, p)
-        allowed = RESTING * np.abs(mode.velocity(contact, times, ahead, p) - v).sum(axis=0)
+        allowed = RESTING_SPEED * np.abs(mode.velocity(contact, times, ahead, p) - v).sum(axis=0)
         holds = expression_values(system, (contact.mu_static,))(t, y, p)[0] > 0
         if (holds and (np.abs(v) <= allowed).all()) or is_at_rest(v, y):
             found.append(contact)

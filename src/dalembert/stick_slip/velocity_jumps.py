@@ -35,7 +35,7 @@ SUDDEN_SLIP = 1e-12
 SAME_SLIP = 1e-10
 """Change of a sliding velocity, relative to the velocities, that is rounding and drift."""
 
-PRESSED = 1e-12
+IMPULSE_ROUNDING = 1e-12
 """Normal impulse, relative to the largest impulse, that is rounding."""
 
 
@@ -135,7 +135,7 @@ def _is_pressed(system: System, contact: Contact, p: dict[str, float], jump: Jum
     values = expression_values(system, (contact.mu_static * contact.normal_size,))
     # the change with the impulses: a constant part of the normal force has none
     loaded, free = (values(jump.t, jump.after, p, given)[0] for given in (impulses, 0 * impulses))
-    return bool(abs(loaded - free) > PRESSED * np.abs(impulses).max(initial=0.0))
+    return bool(abs(loaded - free) > IMPULSE_ROUNDING * np.abs(impulses).max(initial=0.0))
 
 
 def _with_friction(
