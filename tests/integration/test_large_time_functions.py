@@ -59,6 +59,9 @@ def test_steps_end_at_jumps_and_kinks_of_forces(force, speed: float, way: float)
     np.testing.assert_allclose(run.qd[-1, N:], speed, rtol=1e-10)
     np.testing.assert_allclose(run.q[-1, N:], way, rtol=1e-10)
     assert run.statistics["steps"] < 500
+    ledger = run.ledger()
+    np.testing.assert_allclose(ledger["applied forces"][-1], N * speed**2, rtol=1e-9)
+    assert not ledger.notes
 
 
 def test_jumps_of_copies_at_their_own_times() -> None:

@@ -106,9 +106,13 @@ class WorkIntegral:
         before = powers_at(steps, y, t0)
         rows, total = steps.rows, np.zeros_like(before.values)
         work = np.zeros((2, len(run.t), before.values.shape[1]))
-        count = 1
+        count, reached = 1, t0
         for step in steps.all_steps(y, t0, float(run.t[-1])):
             after_rows, slope = steps.rows, steps.slopes[0].copy()
+            if step.before > reached:  # something has jumped, and powers with it
+                steps.choose_rows(step.start, step.before)
+                rows, before = steps.rows, powers_at(steps, step.start, step.before)
+            reached = step.t
             whole, missed = self._of(step, rows, before.values)
             self.error += missed
             # outputs within a step have a shorter step of their own: there is no dense output of the work

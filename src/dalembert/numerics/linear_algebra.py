@@ -9,6 +9,7 @@ functions NumPy arrays.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,21 +88,28 @@ def orthonormal_basis(rows: Array, priority: Any = None, tolerance: float = RANK
 
 def _basis_by_numpy(unit: Any, classes: Floats, tolerance: float) -> Any:
     """Return the other fields of ``orthonormal_basis`` of unit rows; unlike a traced loop it ends at the rank."""
-    (m, n), left, sizes = unit.shape, unit, row_norms(unit)
+    (m, n), left, sizes = unit.shape, unit.copy(), row_norms(unit)
     vectors, keep, smallest = np.zeros((min(m, n), n)), np.zeros(m, bool), np.inf
+    # a state is small, so that the number of calls counts, and most rows have no classes
+    by_size = not classes.any() and bool(np.isfinite(sizes).all())
     for step in range(len(vectors)):
-        pivot = int(np.where(sizes > tolerance, sizes - 2.0 * classes, -np.inf).argmax())
-        if not sizes[pivot] > tolerance:
+        order = sizes if by_size else np.where(sizes > tolerance, sizes - 2.0 * classes, -np.inf)
+        pivot = int(order.argmax())
+        size = float(sizes[pivot])
+        if not size > tolerance:
             break
-        smallest = min(smallest, sizes[pivot])
-        row = left[pivot] / sizes[pivot]
-        row -= (vectors[:step] @ row) @ vectors[:step]
-        row /= np.sqrt(row @ row)
+        smallest = min(smallest, size)
+        row = left[pivot] / size
+        if step:
+            before = vectors[:step]
+            row -= (before @ row) @ before
+        row /= math.sqrt(row @ row)
         vectors[step], keep[pivot] = row, True
         if step + 1 == m:  # all rows are independent
             return vectors, keep, smallest, 0.0
-        left = left - (left @ row)[:, None] * row
-        sizes = np.where(keep, 0.0, row_norms(left))
+        left -= (left @ row)[:, None] * row
+        sizes = np.sqrt(np.einsum("ij,ij->i", left, left))
+        sizes[keep] = 0.0
     return vectors, keep, smallest, sizes.max(initial=0.0)
 
 
