@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -359,3 +360,16 @@ def test_page_of_a_run_is_refused() -> None:
     run = da.simulate(ball(), (0, 5), (1, 0), [0, 1], solver=da.MoreauJean(step=1e-2))
     with pytest.raises(da.InputError, match="a live page must be of a system whose constraints hold all the time"):
         run.page("ball.html")
+
+
+def test_a_saved_run_is_reproduced_with_its_own_steps(tmp_path: Path) -> None:
+    system = ball()
+    run = da.simulate(system, (0, 1), (1, 0), [0, 0.5, 1], solver=da.MoreauJean(step=0.01, theta=0.7))
+    run.save(tmp_path / "run.nc")
+    loaded = da.Trajectory.load(tmp_path / "run.nc")
+    found = da.reproduce(system, loaded)
+    assert (found.q == run.q).all() and np.allclose(found.ledger().work, run.ledger().work, rtol=0)
+    with pytest.raises(da.InputError, match=r"`theta` must be that of the run, 0\.7; got 0\.5"):
+        da.reproduce(system, loaded, solver=da.MoreauJean(step=0.01))
+    with pytest.raises(da.InputError, match="`solver` must be that of the run, MoreauJean; got "):
+        da.reproduce(system, loaded, solver=None)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -154,7 +154,7 @@ class SteppedMotion:
             "seconds": self.seconds,
             "solver": "MoreauJean",
             "program": "templates",
-            "step": self.steps.method.step,
+            **asdict(self.steps.method),
             "sweeps": self.sweeps,
             "largest_residual": self.residual[0],
             "largest_penetration": -self.deepest[0],

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from dalembert.common.array_types import Floats
 from dalembert.common.keywords import require_keywords
 from dalembert.common.names import quoted
 from dalembert.errors import InputError, StateError
+from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.drift import Drift, Projection
 from dalembert.integration.run_source import RunSource, saved_run_sources
 from dalembert.integration.trajectory import Trajectory
@@ -36,10 +38,10 @@ def reproduce(
     Parameters
     ----------
     system     the system of the run; it may be left out if the file of the run holds it
-    run        a trajectory from ``da.Trajectory.load``; its start, times, parameters and tolerances are used
+    run        a trajectory from ``da.Trajectory.load``; its initial state, times, parameters and tolerances are used
     drift      the drift cure of the run
     options    ``solver``, ``formulation``, ``step``, ``max_step``, ``control`` and ``events``, as they were passed to
-               ``da.simulate``
+               ``da.simulate``; a ``da.MoreauJean`` is taken from the run
 
     Raises
     ------
@@ -62,12 +64,19 @@ def reproduce(
     if isinstance(system, Trajectory):
         system, run = _stored_system(system), system
     run = _reproducible(run)
-    given: dict[str, Any] = {"parameters": run.parameters, "drift": drift, "rtol": run.statistics["rtol"], **options}
+    method = {"drift": drift, "rtol": run.statistics["rtol"]} if "rtol" in run.statistics else _time_steps(run)
+    given: dict[str, Any] = {"parameters": run.parameters, **method, **options}
     found = _simulated(system, run, given)
-    if found.statistics["atol"] != run.statistics["atol"]:  # it was given, and did not follow the scales of the start
+    # tolerances that were given did not follow the scales of the initial state
+    if run.statistics.get("atol") not in (None, found.statistics.get("atol")):
         found = _simulated(system, run, {**given, "atol": run.statistics["atol"]})
     _require_same(run, found)
     return found
+
+
+def _time_steps(run: Trajectory) -> dict[str, Any]:
+    """Return the solver of a run by fixed time steps, as an option of ``da.simulate``."""
+    return {"solver": MoreauJean(**{field.name: run.statistics[field.name] for field in fields(MoreauJean)})}
 
 
 def _simulated(system: AnySystem, run: Trajectory, options: dict[str, Any]) -> Trajectory:
@@ -123,8 +132,9 @@ def _require_same(run: Trajectory, found: Trajectory) -> None:
             f"{quoted(run.constraints) or 'none'}; it has {quoted(found.coordinates)} and "
             f"{quoted(found.constraints) or 'none'}."
         )
-    for option in ("drift", "solver", "formulation"):
-        was, now = run.statistics[option], found.statistics[option]
+    by_steps = ("solver", *(field.name for field in fields(MoreauJean)))
+    for option in ("solver", "drift", "formulation") if "rtol" in run.statistics else by_steps:
+        was, now = run.statistics[option], found.statistics.get(option)
         if was != now:
             raise InputError(
                 f"`{option}` must be that of the run, {was}; got {now}. Pass the one it was simulated with."
@@ -136,7 +146,8 @@ def _require_same(run: Trajectory, found: Trajectory) -> None:
             f"{quoted(after) or 'none'} did. Pass the events as the run had them."
         )
     for name, was, now in (("coordinates", run.q, found.q), ("velocities", run.qd, found.qd)):
-        allowed = AGREEMENT * (run.statistics["atol"] + run.statistics["rtol"] * np.abs(was).max(axis=0))
+        absolute, relative = (run.statistics.get(key, run.statistics.get("tolerance")) for key in ("atol", "rtol"))
+        allowed = AGREEMENT * (absolute + relative * np.abs(was).max(axis=0))
         _require_close(run, name, was, now, allowed)
 
 
