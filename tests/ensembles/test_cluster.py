@@ -168,8 +168,9 @@ def test_a_worker_compiles_once(client):
 
         return build(pendulum()).native.motions.cache_info()
 
-    for info in client.run(compiled).values():
-        assert info.misses <= 1 and info.hits > 3
+    found = client.run(compiled).values()
+    assert max(info.misses for info in found) == 1
+    assert sum(info.hits for info in found) > 3 * len(found)  # a worker that others disturb simulates fewer blocks
 
 
 @pytest.mark.slow
