@@ -2,6 +2,7 @@
 
 import cProfile
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -111,6 +112,68 @@ def test_rotors_and_springs_in_groups_have_the_numbers_of_all_parts(inertia):
     assert energies.energy == pytest.approx(
         float(energy(system.lagrangian, system.symbols).xreplace(values)), rel=1e-13
     )
+
+
+def led():
+    """Two bodies on a driven hinge and a hinge with a motor, a further constraint, and a servo for motor and force."""
+    one = da.PlanarBody("one", 2, 0.3, position=(0.5, 0))
+    two = da.PlanarBody("two", 1.5, 0.2, position=(1.5, 0))
+    three = da.PlanarBody("three", 1.1, 0.1, position=(2, 2))
+    root = da.Revolute("root", da.ground.at(0, 0), one.at(-0.5, 0))
+    hinge = da.Revolute("hinge", one.at(0.5, 0), two.at(-0.5, 0))
+    drive = da.Drive("crank", root, 0.3 * sp.sin(da.t))
+    x, y, _ = three.coordinates
+    rail = da.Constraint(x - 2 - da.t**2 / 10, name="rail")
+    by = da.Actuator("motor", hinge), da.Actuator("push", y)
+    servo = da.Servo("path", (hinge.angle - 0.1 * da.t, y - 2), by=by, settle=3.0)
+    gravity = da.Gravity((0, -9.81))
+    return da.Mechanism((one, two, three), (root, hinge, drive), gravity, constraints=rail, servos=servo)
+
+
+def test_drives_constraints_and_servos_in_groups_have_the_numbers_of_all_parts():
+    mechanism = led()
+    system, groups = mechanism.system, grouped_statement(mechanism)
+    assert can_be_grouped(mechanism) and groups.constraint_names == system.constraint_names
+    rng = np.random.default_rng(0)
+    q, qd = (x + 0.1 * rng.normal(size=9) for x in mechanism.assemble())
+    found = large_motion(groups, q, qd, 0.3, {}, None, throw=True)
+    wanted = da.motion(system, q, qd, 0.3)
+    for name in ("acceleration", "applied_force", "multipliers", "constraint_rhs"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=1e-10, atol=1e-10, err_msg=name)
+    assert found.inputs == pytest.approx(wanted.inputs, rel=1e-10)
+    np.testing.assert_allclose(found.servo_error["path"], wanted.servo_error["path"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [sp.Heaviside(da.t - 1), da.signal([0, 1, 2], [0, 1, 0], "cubic"), da.function("crank", np.sin)(da.t)],
+    ids=["jump", "signal", "python"],
+)
+def test_drives_that_groups_do_not_support_are_left_to_straight_line_code(motion):
+    mechanism = led()
+    drive = da.Drive("crank", mechanism.joints[0], motion)
+    assert grouped_statement(replace(mechanism, joints=(*mechanism.joints[:2], drive))) is None
+
+
+def test_a_motor_of_a_large_mechanism_leads_its_joint_as_a_drive_does():
+    chain = spatial_chain(30)
+    first, second = chain.bodies[:2]
+    hinge = da.Revolute("hinge", first.at(0.5, 0, 0), second.at(-0.5, 0, 0), axis=(0, 1, 0))
+    joints, motion = (chain.joints[0], hinge, *chain.joints[2:]), 0.2 + da.t**2
+    servo = da.Servo("fold", hinge.angle - motion, by=da.Actuator("motor", hinge), settle=20.0)
+    led = replace(chain, joints=joints, servos=servo)
+    driven = replace(chain, joints=(*joints, da.Drive("crank", hinge, motion)))
+    assert led.system.is_large and driven.system.is_large
+    states = led.assemble(servos=True), driven.assemble()
+    for one, other in zip(*states, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+    q, qd = states[0]
+    found, wanted = da.motion(led.system, q, qd), da.motion(driven.system, q, qd)
+    np.testing.assert_allclose(found.acceleration, wanted.acceleration, rtol=0, atol=1e-9)
+    # the drive's equation is the difference of the angles, or twice the sine of half of it
+    assert abs(found.inputs["motor"]) == pytest.approx(abs(wanted.multipliers[-1]), rel=1e-9)
+    run = da.simulate(led.system, q, qd, [0, 0.05, 0.1])
+    np.testing.assert_allclose(run.evaluate(hinge.angle), 0.2 + run.t**2, rtol=0, atol=1e-9)
 
 
 def test_redundant_constraints_beside_rotors_are_left_out():

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
+from dalembert.errors import ModelError
+from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.forces import Gravity
 from dalembert.mechanisms.frames import Ground, Marker
 from dalembert.mechanisms.generalised_forces import shares_of
@@ -22,6 +24,7 @@ from dalembert.mechanisms.grouped_springs import grouped_springs, has_template
 from dalembert.mechanisms.joint import Joint, Rows
 from dalembert.mechanisms.joint_inertia import Rotor
 from dalembert.mechanisms.joints import Revolute, together
+from dalembert.mechanisms.motors import with_directions
 from dalembert.mechanisms.part_copies import Copies, abstract, by_kind, coordinate_names
 from dalembert.mechanisms.particle import Particle
 from dalembert.mechanisms.planar_body import PlanarBody
@@ -29,14 +32,19 @@ from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Spherical
 from dalembert.mechanisms.vectors import across, dot
 from dalembert.model import graph
+from dalembert.model.abrupt_functions import functions_abrupt_in_time_alone
 from dalembert.model.constraint import Constraint
+from dalembert.model.control_form import servo_problems
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.law_groups import PlacedLaws
+from dalembert.model.python_functions import python_functions_in
+from dalembert.model.signal_checks import signals_in
 from dalembert.model.similar_terms import (
     along,
     checked_coefficients,
     constraint_groups,
     lagrangian_terms,
+    with_constraints,
 )
 from dalembert.model.symbols import ConstraintSymbol
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, LagrangianTerm, MassEntries
@@ -48,18 +56,23 @@ INERTIA = ("mass", "inertia", "center")
 def can_be_grouped(mechanism: Any) -> bool:
     """Return whether the equations of a mechanism can be stated by groups."""
     kinds = (Particle, PlanarBody, Body)
-    joints = mechanism.joints
-    plain = all(
-        isinstance(j, Joint) and not j.nonideal and j.contact_parameter is None and not j.contact for j in joints
-    )
+    plain = all(isinstance(joint, Drive) or _is_plain(joint) for joint in mechanism.joints)
     bodies = all(type(body) in kinds for body in mechanism.bodies)
-    others = any((mechanism.servos, mechanism.extra_coordinates, mechanism.constraints))
     rotors = all(not isinstance(f, Rotor) or f.inertia.is_number for f in mechanism.forces)
-    return plain and bodies and rotors and not others
+    further = all(constraint.is_permanent and not constraint.nonideal for constraint in mechanism.constraints)
+    return plain and bodies and rotors and further and not mechanism.extra_coordinates
+
+
+def _is_plain(joint: Any) -> bool:
+    return isinstance(joint, Joint) and not joint.nonideal and joint.contact_parameter is None and not joint.contact
 
 
 def grouped_statement(mechanism: Any) -> LargeStatement | None:
-    """Return the statement of a mechanism by groups; None if forces depend on reactions."""
+    """Return the statement of a mechanism by groups.
+
+    It is None if forces depend on reactions, and if constraints or servos need what groups do not have: functions with
+    jumps or kinks in time, signals, and functions written in Python.
+    """
     bodies, gravity = mechanism.bodies, [f for f in mechanism.forces if isinstance(f, Gravity)]
     others = [force for force in mechanism.forces if not isinstance(force, Gravity)]
     pieces = tuple(name for body in bodies for name in coordinate_names(body))
@@ -71,7 +84,7 @@ def grouped_statement(mechanism: Any) -> LargeStatement | None:
         return None
     constraints, order = _of_joints(mechanism, found.constraints)
     coefficients = [(type(part).__name__, c) for part in others for c in part.coefficients]
-    return LargeStatement(
+    stated = LargeStatement(
         pieces,
         tuple(found.masses),
         (*found.forces, *forces, *rotors.forces, *springs.forces),
@@ -83,7 +96,16 @@ def grouped_statement(mechanism: Any) -> LargeStatement | None:
         ),
         rates=rotors.rates,
         placed=PlacedLaws(tuple(checked_coefficients(coefficients))),
+        servos=with_directions(mechanism.servos),
     )
+    stated = with_constraints(stated, mechanism.constraints)
+    others = [e for expressions, _ in replace(stated, forces=()).groups() for e in expressions]
+    if functions_abrupt_in_time_alone(others) or signals_in(others) or python_functions_in(others):
+        return None
+    problems = servo_problems(stated.servos, stated.coordinate_names, stated.constraint_names)
+    if problems:
+        raise ModelError(problems)
+    return stated
 
 
 @dataclass

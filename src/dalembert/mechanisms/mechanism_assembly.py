@@ -108,7 +108,7 @@ def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool
     """Return the nearest state on the constraints: see ``Mechanism.assemble``."""
     system = mechanism.system
     if system.is_large or (system.deferred is not None and not keep and not servos):
-        return _large_assembly(mechanism, keep, t, parameters)
+        return _large_assembly(mechanism, keep, t, parameters, servos)
     names = mechanism.system.coordinate_names
     q, qd = given_state(mechanism)
     known = given_quantities(mechanism.bodies, names)
@@ -126,7 +126,7 @@ def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool
     return Assembly(state.q, state.qd, changes, tuple(dict.fromkeys(quantity.name for quantity in kept)))
 
 
-def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Assembly:
+def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool) -> Assembly:
     """Return the nearest state of a mechanism that is stated by groups; its bodies are compared one by one."""
     if keep:
         raise InputError(
@@ -135,10 +135,10 @@ def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any) -> Ass
         )
     q, qd = map(np.array, given_state(mechanism))
     try:
-        state = consistent_state(mechanism.system, q, qd, t, parameters=parameters)
+        state = consistent_state(mechanism.system, q, qd, t, parameters=parameters, servos=servos)
         turned = _with_given_spins(mechanism.bodies, mechanism.system.coordinate_names, state.q, qd)
         if turned is not None:
-            state = consistent_state(mechanism.system, state.q, turned, t, parameters=parameters)
+            state = consistent_state(mechanism.system, state.q, turned, t, parameters=parameters, servos=servos)
     except StateError as error:
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
     return Assembly(state.q, state.qd, tuple(_changes_one_by_one(mechanism.bodies, q, qd, state)))

@@ -38,10 +38,11 @@ take a sixth of the time with straight lines."""
 def system_of(mechanism: Any) -> System:
     """Return the system that a mechanism defines; its coordinates are those of the bodies, then the extra ones."""
     n = sum(len(body.letters) for body in mechanism.bodies)
-    if n > LARGEST_STRAIGHT_LINE and can_be_grouped(mechanism):
+    large = n > LARGEST_EXPANDED
+    plain = n > LARGEST_STRAIGHT_LINE and not mechanism.servos and not mechanism.constraints
+    if (large or plain) and can_be_grouped(mechanism):
         statement = grouped_statement(mechanism)
         if statement is not None:
-            large = n > LARGEST_EXPANDED
             derive = partial(derived_system, mechanism)
             return System.from_statement(statement) if large else System.from_deferred(Deferred(statement, derive))
     return derived_system(mechanism)

@@ -9,8 +9,9 @@ from typing import Any
 
 from dalembert.mechanisms.couplings import Drive
 from dalembert.mechanisms.joint import Joint
+from dalembert.model.ordering import name_of
 from dalembert.model.servo import Actuator, Servo
-from dalembert.model.symbols import t
+from dalembert.model.symbols import functions_of_time, t
 
 
 def motors(servos: Sequence[Servo]) -> tuple[Actuator, ...]:
@@ -54,9 +55,16 @@ def unit_force(joint: Joint, coordinates: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(joint.motion_rate.diff(q.diff(t)) for q in coordinates)
 
 
-def with_directions(servos: Sequence[Servo], coordinates: Sequence[Any]) -> tuple[Servo, ...]:
-    """Return the servos with the generalised force of each motor in place of its joint."""
-    forces = {motor: unit_force(motor.along, coordinates) for motor in motors(servos)}
+def with_directions(servos: Sequence[Servo], coordinates: Sequence[Any] | None = None) -> tuple[Servo, ...]:
+    """Return the servos with the generalised force of each motor in place of its joint.
+
+    Without ``coordinates`` it is a mapping from those of the joint, which suits large mechanisms.
+    """
+    forces: dict[Actuator, Any] = {}
+    for motor in motors(servos):
+        own = sorted(functions_of_time(motor.along.motion_rate), key=name_of) if coordinates is None else coordinates
+        force = unit_force(motor.along, own)
+        forces[motor] = force if coordinates is not None else dict(zip(own, force, strict=True))
 
     def resolved(actuator: Actuator) -> Actuator:
         return replace(actuator, along=forces[actuator]) if actuator in forces else actuator
