@@ -99,7 +99,8 @@ def test_a_state_and_an_explanation_need_no_jax() -> None:
 
 def test_labels_of_tables_must_agree():
     """Rows and columns of tables are the coordinates and the constraints, in one order."""
-    pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
+    missing = "pandas or xarray is not installed"
+    pandas, xarray = (pytest.importorskip(name, reason=missing) for name in ("pandas", "xarray"))
     names = ["x", "y"]
     M = pandas.DataFrame([[2.0, 0.0], [0.0, 5.0]], index=names, columns=names)
     Q, A, b = pandas.Series([1.0, 2.0], index=names), pandas.DataFrame([[1.0, 1.0]], columns=names), [0.0]
