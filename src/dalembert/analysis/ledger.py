@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.ledger_entries import ALL_APPLIED, Entry, group_of, joint_of
+from dalembert.analysis.ledger_table import table_rows
 from dalembert.common.array_types import Floats
 from dalembert.common.notebook_html import block, paragraph, table
 from dalembert.common.table import aligned
@@ -19,11 +20,6 @@ from dalembert.errors import InputError
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
-
-
-PRINTED_ZERO = 1e-13
-"""Values below this fraction of the largest are printed as zero: sums over the steps of a run leave ten times
-``ROUNDING``."""
 
 
 HEAD = ("", "kind", "work", "largest power")
@@ -257,32 +253,7 @@ class Ledger:
             return self.by_group().rows()
         if len(self.by_joint().entries) < len(self.entries):
             return self.by_joint().rows()
-        # rounding errors of the work are relative to the energies exchanged
-        scale, largest = max(np.abs(self.work).max(), self.kinetic.max()), np.abs(self.power).max(axis=0)
-        # if no force does work, all powers are rounding errors of the energies exchanged during the run
-        power = max(largest.max(), scale / (self.t[-1] - self.t[0]) if self.t[-1] > self.t[0] else 0.0)
-        rows = [
-            (entry.name, entry.kind, _shown(self.work[-1, i], scale), _shown(largest[i], power))
-            for i, entry in enumerate(self.entries)
-        ]
-        if any(entry.kind == "law" for entry in self.entries):
-            parts = {
-                "ideal": (self.ideal_work, self.ideal_power),
-                "nonideal": (self.nonideal_work, self.nonideal_power),
-            }
-            rows += [
-                (f"{part} constraint force", "split", _shown(work[-1], scale), _shown(np.abs(rate).max(), power))
-                for part, (work, rate) in parts.items()
-            ]
-        energies = {"kinetic energy": self.kinetic}
-        energies |= {} if self.potential is None else {"potential energy": self.potential}
-        # a single one is the potential energy itself
-        if len(self.potentials) > 1:
-            energies |= {f"potential energy of {name}": energy for name, energy in self.potentials.items()}
-        rows += [(name, "change", _shown(e[-1] - e[0], scale), "") for name, e in energies.items()]
-        # the audit is never shown as zero: its order of magnitude is the information
-        rows.append(("energy change less all work", "audit", f"{self.audit[-1]:.1e}", ""))
-        return rows
+        return table_rows(self)
 
 
 KNOWN_UNITS = ("t", "power", "energy")
@@ -310,8 +281,3 @@ def inaccurate_work(ledger: Ledger, error: float) -> list[str]:
         f"The works of single entries may be off by {error:.1e}: their powers vary faster than the motion, from which "
         f"the steps are chosen. Pass a smaller `max_step`."
     ]
-
-
-def _shown(value: float, scale: float) -> str:
-    """Format a number; it is zero if it is a rounding error of numbers of the given scale."""
-    return "0" if abs(value) <= PRINTED_ZERO * scale else f"{value:.6g}"

@@ -15,6 +15,7 @@ from dalembert.live.experiment import Experiment
 from dalembert.lowering.page_programs import PageOutputs, page_outputs, recorded_expressions
 from dalembert.lowering.programs import Programs
 from dalembert.lowering.recording import NoMachineCodeError
+from dalembert.lowering.time_programs import time_function_program
 from dalembert.model.coefficients import parameter_conditions
 from dalembert.native.tape import LIBRARY, Program, polynomials_of
 from dalembert.native.wasm_integrator import WasmIntegrator, wasm_integrator
@@ -64,7 +65,7 @@ def wasm_system(experiment: Experiment, points: Sequence[Any]) -> WasmSystem:
     others = {"start": everything.start(), "restore": programs.projection(START_ITERATIONS)}
     masses = [e for row in source.form.mass_matrix for e in row]
     others["mass_matrix"] = recorded_expressions(everything, masses)
-    in_time = everything.time_functions(with_signals=True)
+    in_time = time_function_program(everything, with_signals=True)
     if in_time is not None:
         others["time_functions"] = in_time
     conditions = parameter_conditions(experiment.system)

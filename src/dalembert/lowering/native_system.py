@@ -28,6 +28,7 @@ from dalembert.lowering.servo_equations import state_equations
 from dalembert.lowering.source import Source
 from dalembert.lowering.start_program import StartProgram
 from dalembert.lowering.switching_functions import switching_functions
+from dalembert.lowering.time_programs import recorded_decisions, signals_in_equations, time_function_program
 from dalembert.native.collocation import Collocation
 from dalembert.native.derivatives import differentiated
 from dalembert.native.dormand_prince import DORMAND_PRINCE
@@ -97,16 +98,16 @@ class NativeSystem:
     @cached_property
     def time_decisions(self) -> int:
         """The number of these functions that decide between branches of others."""
-        return len(Programs.of_all_rows(self.source).time_decisions(Tape()))
+        return len(recorded_decisions(Programs.of_all_rows(self.source), Tape()))
 
     @cached_property
     def _time_program(self) -> Program | None:
-        return Programs.of_all_rows(self.source).time_functions() if self.source.depends_on_time else None
+        return time_function_program(Programs.of_all_rows(self.source)) if self.source.depends_on_time else None
 
     @cached_property
     def signals(self) -> tuple[PiecewisePolynomial, ...]:
         """The signals of time in the equations."""
-        return Programs.of_all_rows(self.source).signals() if self.source.has_signals else ()
+        return signals_in_equations(Programs.of_all_rows(self.source)) if self.source.has_signals else ()
 
     @cached_property
     def parameters_of_time(self) -> list[int]:

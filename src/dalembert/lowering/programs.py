@@ -18,15 +18,12 @@ from dalembert.lowering.recorded_integrals import restored, rows_of_state, value
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
 from dalembert.lowering.state_checks import agreement, finite_and_symmetric, sized_residuals, state_scales
-from dalembert.lowering.time_decisions import time_decisions
-from dalembert.lowering.time_functions import functions_of, signals_of
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.constant_factors import with_constants_combined
 from dalembert.native.derivatives import along
 from dalembert.native.elimination import Elimination, sparse_order
 from dalembert.native.partitioned_elimination import PartitionedElimination
-from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, Tape, operations
-from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
+from dalembert.native.tape import EnergyTerms, HotPrograms, OutputLengths, Program, operations
 
 CLEARLY_FEWER = 0.8
 """Share of the operations below which another elimination is used: near one the compiled programs take equal time."""
@@ -176,40 +173,6 @@ class Programs:
         """Record the energy, if it is known."""
         recorded = RecordedTerms(self)
         return Program(recorded.tape, [] if self.source.energy is None else [recorded.read(self.source.energy)])
-
-    def time_functions(self, *, with_signals: bool = False) -> Program | None:
-        """Record all functions of time alone in the equations; None if they are known to have no isolated event.
-
-        Sums and products of sines and cosines have no isolated events; jumps and late onsets need other functions.
-        Signals of time have events that are known; ``with_signals`` treats them as the other functions.
-        """
-        program = self._of_time()
-        found, steady = functions_of("t", program)
-        if steady and not (with_signals and signals_of("t", program)):
-            return None
-        return Program(program.tape, [*found, *self.time_decisions(program.tape)])
-
-    def time_decisions(self, tape: Tape) -> list[Any]:
-        """Record what decides between the branches of functions of time in the equations."""
-        form, laws = self.source.form, self.source.laws
-        rows = (*form.mass_matrix, *form.constraint_matrix, *(() if laws is None else (*laws.components, laws.mu)))
-        vectors = (form.applied_force, form.constraint_rhs, form.position, form.velocity)
-        expressions = (entry for part in (*rows, *vectors) for entry in part)
-        read = RecordedTerms(self, tape).read
-        return [read(e) for e in time_decisions(expressions, form.symbols.time, self.source.parameters)]
-
-    def signals(self) -> tuple[PiecewisePolynomial, ...]:
-        """Return the signals of time in the equations."""
-        return signals_of("t", self._of_time())
-
-    def _of_time(self) -> Program:
-        """Record all parts of the equations that may contain functions of time."""
-        recorded = RecordedTerms(self)
-        residuals = [r for level in STATE_LEVELS for r in recorded.residuals(level, range(self.m))]
-        targets = [recorded.target(k) for k in range(self.m)]  # including those of the rows left out
-        # a force that constraints or sticking contacts take up does not accelerate anything, but it may release them
-        forces = recorded.applied_force
-        return Program(recorded.tape, [*forces, *recorded.motion().acceleration, *targets, *residuals])
 
     def acceleration(self) -> Program:
         """Record q̈, and one if the elimination is well conditioned, else zero."""
