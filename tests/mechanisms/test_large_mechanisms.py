@@ -176,6 +176,17 @@ def test_a_motor_of_a_large_mechanism_leads_its_joint_as_a_drive_does():
     np.testing.assert_allclose(run.evaluate(hinge.angle), 0.2 + run.t**2, rtol=0, atol=1e-9)
 
 
+def test_a_large_mechanism_is_drawn(chain):
+    """Each joint has a path, of which the legend names the first ones, and each body a line from pin to pin."""
+    run = da.simulate(chain.system, *chain.assemble(), [0, 0.02, 0.05])
+    picture = chain.plot(run, positions=1)
+    (legend,), (axis,) = picture.legends, picture.axes
+    moving = len(chain.joints) - 1  # the first one is held
+    assert legend.get_title().get_text() == f"paths of joints, the first 24 of {moving}"
+    assert len(legend.get_texts()) == 24
+    assert len([line for line in axis.lines if len(line.get_xdata()) == 3]) >= moving
+
+
 def test_redundant_constraints_beside_rotors_are_left_out():
     """A second hinge between two bodies, in line with the first, adds five redundant equations."""
     one, two = da.Body("one", 2, (1, 2, 2.5)), da.Body("two", 1, (1, 1, 1), position=(1, 0, 0))

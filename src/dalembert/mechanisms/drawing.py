@@ -35,6 +35,10 @@ GUIDE_WIDTH = 0.8
 """Width in points of the lines of springs, and of curves and surfaces on which bodies move."""
 
 
+MOST_NAMED_PATHS = 24
+"""Paths of joints that the legend names: one of all in a large mechanism would leave no room for the figure."""
+
+
 @dataclass(frozen=True)
 class Drawing:
     """The layout of a mechanism, and the positions (T, d) of its points by their names along a trajectory."""
@@ -90,7 +94,7 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
     size = np.ptp(np.concatenate(list(places.values())), axis=0).max()
     moving = [name for name in drawing.joints if np.ptp(places[name], axis=0).max() > VISIBLE_MOTION * size]
     for k, name in enumerate(moving):
-        label = name.removeprefix("joint ")
+        label = name.removeprefix("joint ") if k < MOST_NAMED_PATHS else None
         axis.plot(*places[name].T, color=COLOURS[k % len(COLOURS)], linewidth=0.9, alpha=0.7, label=label)
     shown = np.linspace(0, len(run) - 1, count).round().astype(int)
     for rank, k in enumerate(shown, start=1):
@@ -110,7 +114,9 @@ def figure(mechanism: Any, run: Trajectory, count: int, view: tuple[float, float
         axis.set(xticks=[], yticks=[])
     plain_axis(axis)
     if moving:
-        picture.legend(loc="outside lower center", ncols=4, fontsize="small", title="paths of joints")
+        title = "paths of joints"
+        title += f", the first {MOST_NAMED_PATHS} of {len(moving)}" if len(moving) > MOST_NAMED_PATHS else ""
+        picture.legend(loc="outside lower center", ncols=4, fontsize="small", title=title)
     return picture
 
 

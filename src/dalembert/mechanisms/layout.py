@@ -53,9 +53,12 @@ class Layout:
 def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
     """Return the points, lines and joints of a mechanism, whose curves and surfaces are shown where states are."""
     layout = Layout()
-    markers = [m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers]
+    used: dict[str, dict[Any, None]] = {body.name: {} for body in mechanism.bodies}
+    for marker in (m for part in (*mechanism.joints, *mechanism.forces) for m in part.markers):
+        if not isinstance(marker.body, Ground):
+            used[marker.body.name][marker.point] = None
     for body in mechanism.bodies:
-        own = list(dict.fromkeys(m.point for m in markers if m.body == body))
+        own = list(used[body.name])
         ends = own if len(own) == 2 else [body.center_of_mass.point, *own]
         names = [layout.add(f"{body.name} {k}", body, point) for k, point in enumerate(ends)]
         if len(own) == 2:
@@ -72,7 +75,7 @@ def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
             layout.lines.append(("", [layout.joints[-1], end]))
         guides = joint.guides(visited.region_of(mechanism, joint)) if joint.has_guides else ()
         layout.thin += range(len(layout.lines), len(layout.lines) + len(guides))
-        for k, outline in enumerate((*guides, *joint.outlines, *_blades(joint, visited.extent(mechanism) or 1.0))):
+        for k, outline in enumerate((*guides, *joint.outlines, *_blades(joint, mechanism, visited))):
             _add_outline(layout, joint.name, k, outline)
     for k, force in enumerate(mechanism.forces):
         if len(force.markers) == 2 and not hasattr(force, "joint"):
@@ -82,9 +85,11 @@ def layout_of(mechanism: Any, visited: VisitedStates) -> Layout:
     return layout
 
 
-def _blades(joint: Joint, extent: float) -> tuple[Outline, ...]:
+def _blades(joint: Joint, mechanism: Any, visited: VisitedStates) -> tuple[Outline, ...]:
     """Return the line that shows a knife edge in the plane; other joints have none."""
-    blade = joint.blade(BLADE_LENGTH * extent) if isinstance(joint, KnifeEdge) else None
+    if not isinstance(joint, KnifeEdge):
+        return ()
+    blade = joint.blade(BLADE_LENGTH * (visited.extent(mechanism) or 1.0))
     return () if blade is None else (blade,)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,15 @@ from dalembert.common.array_types import Floats
 from dalembert.mechanisms.frames import Ground
 from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint
+from dalembert.mechanisms.part_copies import coordinate_names
 from dalembert.mechanisms.vectors import evaluate
 from dalembert.model import graph
 from dalembert.model.symbols import t as time
+
+
+@lru_cache(maxsize=4)  # asked for each point of a mechanism of many bodies
+def _places(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: i for i, name in enumerate(names)}
 
 
 @dataclass(frozen=True)
@@ -63,8 +70,8 @@ class VisitedStates:
         return np.stack([np.broadcast_to(column, self.t.shape) for column in columns], axis=1)
 
     def _columns(self, mechanism: Any, body: Any) -> Floats:
-        names = list(mechanism.system.coordinates)
-        return self.q[:, [names.index(c) for c in body.coordinates]]
+        places = _places(mechanism.system.coordinate_names)
+        return self.q[:, [places[name] for name in coordinate_names(body)]]
 
     def extent(self, mechanism: Any) -> float:
         """Return the largest distance along an axis between points of bodies at the first state."""
