@@ -42,7 +42,7 @@ def runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
 
 
 def inner_runs(problem: Problem) -> dict[str, Callable[[], np.ndarray]]:
-    """The loop of steps, from a start that is known to be sound, to an end that nothing is asked of."""
+    """The loop of steps, from a start that is known to be valid, without checks at its end."""
     system, y0 = system_of(problem), problem.y0
 
     @lru_cache

@@ -19,7 +19,7 @@ G = 9.81
 
 
 class CannotError(Exception):
-    """Why a program cannot do a problem."""
+    """The reason why a program cannot solve a problem."""
 
 
 @dataclass(frozen=True)

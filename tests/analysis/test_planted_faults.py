@@ -1,4 +1,4 @@
-"""Faults planted by rule into sound systems: every one is found and named, and the sound ones raise no alarm."""
+"""Faults planted by rule into well-posed systems: each one is found and named; without a fault nothing is found."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Problem:
 
 
 QUICK = ("bead", "skate")
-SOUND = quick_first(
+WELL_POSED = quick_first(
     (
         *QUICK,
         "pendulum-rod-twice",
@@ -69,7 +69,7 @@ SOUND = quick_first(
 """Of each kind one: constraints on places, with time, on velocities and their products, redundant and implied ones."""
 
 
-def sound(name: str, unit: float = 1.0) -> Problem:
+def well_posed(name: str, unit: float = 1.0) -> Problem:
     case = da.gallery.case(name)
     ideal = [replace(constraint, nonideal=()) for constraint in case.system.constraints]
     system = replace(case.system, constraints=ideal, nonideal=())
@@ -199,10 +199,10 @@ FAULTS: list[tuple[Callable[[Problem], Problem], Examine, Examine]] = [
 ]
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", WELL_POSED)
 def test_every_planted_fault_is_named_at_any_scale(name: str) -> None:
     """Every fault is seen at both scales in the quick cases, and at one, in turn, in each of the others."""
-    problem = sound(name)
+    problem = well_posed(name)
     assert_sound(problem.verdict(), problem)
     factors = (1e-6, 1e6)
     for factor in factors:
@@ -214,9 +214,9 @@ def test_every_planted_fault_is_named_at_any_scale(name: str) -> None:
             examine(faulty.verdict(), faulty)
 
 
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("name", WELL_POSED)
 def test_every_planted_fault_is_named_without_a_state(name: str) -> None:
-    problem = sound(name)
+    problem = well_posed(name)
     assert_sound(problem.verdict_without_state(), problem)
     for plant, _, examine in FAULTS:
         faulty = plant(problem)
@@ -227,7 +227,7 @@ def test_every_planted_fault_is_named_without_a_state(name: str) -> None:
 @pytest.mark.parametrize("name", quick_first(["bead", "pendulum", "skate", "constant-speed"], ["skate"]))
 def test_every_planted_fault_is_named_in_mixed_units(name: str, unit: float) -> None:
     """Coordinates of size one beside others of a thousandth or a million."""
-    problem = sound(name, unit)
+    problem = well_posed(name, unit)
     for plant, examine, _ in FAULTS:
         faulty = plant(problem)
         examine(faulty.verdict(), faulty)

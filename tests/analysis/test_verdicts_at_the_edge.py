@@ -288,9 +288,9 @@ def test_rows_in_mixed_units_are_not_called_redundant_in_a_run() -> None:
 
 def test_check_and_simulate_judge_a_start_alike() -> None:
     line = system(x - 1)
-    for off, sound in ((5e-9, True), (5e-8, False)):
-        assert da.check(line, (1 + off, 0), (0, 0)).well_posed == sound
-        if sound:
+    for off, well_posed_there in ((5e-9, True), (5e-8, False)):
+        assert da.check(line, (1 + off, 0), (0, 0)).well_posed == well_posed_there
+        if well_posed_there:
             da.simulate(line, (1 + off, 0), (0, 0), (0, 0.1))
         else:
             with pytest.raises(da.StateError):

@@ -114,7 +114,7 @@ def test_poissons_law_returns_a_part_of_the_impulse() -> None:
 
 
 def test_a_contact_that_is_held_does_not_expand() -> None:
-    """What the other one returns, half of 2/3, takes load off it: 1/2 remains of its own 2/3."""
+    """The impulse that the other one returns, half of 2/3, relieves it: 1/2 remains of its own 2/3."""
     W = np.zeros((4, 4))
     W[:2, :2] = [[1.0, 0.5], [0.5, 1.0]]
     contacts = [

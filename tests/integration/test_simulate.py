@@ -249,7 +249,7 @@ def test_progress_is_shown_when_asked_for(capfd) -> None:
 
 
 def test_long_runs_go_on_from_stretch_to_stretch(monkeypatch) -> None:
-    """The same motion whether it is integrated in one stretch or in many, in machine code or by diffrax."""
+    """The same motion whether it is integrated in one segment or in many, in machine code or by diffrax."""
     import equinox as eqx
 
     from dalembert.integration import general_steps, integrate

@@ -197,10 +197,10 @@ OPEN = r"must know its normal force; the multiplier of `sphere` is not unique.*L
 
 
 def test_a_normal_force_that_redundancy_leaves_open_is_refused() -> None:
-    sound = double_rod(da.Coulomb(0.1), twice="plane")
-    alone = sound.__class__(sound.coordinates, sp.eye(3), (0, 0, -10), sound.constraints[:2])
+    regular = double_rod(da.Coulomb(0.1), twice="plane")
+    alone = regular.__class__(regular.coordinates, sp.eye(3), (0, 0, -10), regular.constraints[:2])
     expected = da.motion(alone, **ON_THE_PLANE).acceleration
-    np.testing.assert_allclose(da.motion(sound, **ON_THE_PLANE).acceleration, expected, atol=1e-12)
+    np.testing.assert_allclose(da.motion(regular, **ON_THE_PLANE).acceleration, expected, atol=1e-12)
     with pytest.raises(da.ConstraintError, match=OPEN):
         da.motion(double_rod(da.Coulomb(0.1), twice="sphere"), **ON_THE_PLANE)
     with pytest.raises(da.ConstraintError, match=OPEN):

@@ -331,18 +331,18 @@ def test_rows_are_chosen_anew_where_parameters_make_them_dependent() -> None:
     assert all(np.allclose(run.q[-1], (1.5, 0, 0), atol=1e-12) for run in runs)
 
 
-def test_what_a_glance_at_a_start_sees() -> None:
+def test_the_compiled_check_of_a_start() -> None:
     """Terms that are not finite, a mass matrix that is not symmetric, a violated constraint: then no, else yes."""
     a, b = da.parameters("a b")
 
-    def sound(system: da.System, *numbers: float) -> bool:
+    def may_start(system: da.System, *numbers: float) -> bool:
         return da.build(system).native.start(np.array([0.6, -0.8, 0.8, 0.6]), 0.0, numbers)[0]
 
     rod = da.Constraint(x**2 + y**2 - 1)
-    assert sound(da.System((x, y), [[a, b / 2], [b / 2, a]], (0, -1), rod), 1.0, 0.1)
-    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, sp.log(-a)), rod), 1.0)
-    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x**2 + y**2 - a**2)), 1.0001)
-    assert not sound(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x + y - sp.log(-a))), 1.0)
+    assert may_start(da.System((x, y), [[a, b / 2], [b / 2, a]], (0, -1), rod), 1.0, 0.1)
+    assert not may_start(da.System((x, y), [[1, 0], [0, 1]], (0, sp.log(-a)), rod), 1.0)
+    assert not may_start(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x**2 + y**2 - a**2)), 1.0001)
+    assert not may_start(da.System((x, y), [[1, 0], [0, 1]], (0, -a), da.Constraint(x + y - sp.log(-a))), 1.0)
 
 
 def test_no_number_is_subtracted_from_itself() -> None:

@@ -9,7 +9,7 @@ import dalembert as da
 from helpers import accelerations_and_forces, quick_first
 from random_systems import random_system
 
-TOLD = ("acceleration", "ideal_force", "nonideal_force")
+REPORTED = ("acceleration", "ideal_force", "nonideal_force")
 
 
 FILL_PAGES = ("bricard", "flyball", "rolling-disc", "tumbling-coin", "turntable", "rattleback", "ball-in-cylinder")
@@ -67,8 +67,8 @@ def test_symbols_and_program_agree(name: str) -> None:
     numbers = accelerations_and_forces(system, *arrays, dict(case.parameters), case.formulation, case.drift)
     for k, (q, qd, time) in enumerate(states):
         derived = derivation.at(q, qd, time, case.parameters)
-        scale = 1 + sum(np.abs(numbers[name][k]).max() for name in TOLD)
-        for name in TOLD:
+        scale = 1 + sum(np.abs(numbers[name][k]).max() for name in REPORTED)
+        for name in REPORTED:
             np.testing.assert_allclose(getattr(derived, name), numbers[name][k], atol=1e-10 * scale)
 
 
@@ -81,5 +81,5 @@ def test_stabilised_symbols_and_program_agree(seed: int) -> None:
     drift = da.Baumgarte(2.5, 0.3)
     numbers = accelerations_and_forces(system, q[None], qd[None], np.array([0.7]), {}, None, drift)
     derived = da.derive(system, drift=drift).at(q, qd, 0.7)
-    for name in TOLD:
+    for name in REPORTED:
         np.testing.assert_allclose(getattr(derived, name), numbers[name][0], rtol=1e-11, atol=1e-12)

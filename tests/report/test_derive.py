@@ -484,7 +484,7 @@ needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdfla
 
 
 def compiled(text: str, folder) -> str:
-    """Why a document does not compile; empty if it does."""
+    """The reason why a document does not compile; empty if it does."""
     (folder / "page.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-draftmode", "page.tex"]
     run = subprocess.run(command, cwd=folder, capture_output=True, check=False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.analysis.ledger import Ledger
 from dalembert.analysis.ledger_entries import Entry
-from dalembert.analysis.quadrature import Leg, Nodes, Quadrature
+from dalembert.analysis.quadrature import IntegratedSegment, Nodes, Quadrature
 from dalembert.common.array_types import Floats
 from dalembert.model.expression_values import expression_values
 from dalembert.model.force_parts import ForcePart
@@ -24,7 +24,7 @@ class AppliedParts:
     ``p`` are the values of all parameters: a phase in which a constraint is open has no parameters of its laws, on
     which no part of the applied force depends.
 
-    ``add_powers`` takes the powers at the nodes of each leg of a run, ``add_outputs`` its outputs; ``split`` then
+    ``add_powers`` takes the powers at the nodes of each segment of a run, ``add_outputs`` its outputs; ``split`` then
     returns the ledger with an entry for each part.
     """
 
@@ -44,17 +44,17 @@ class AppliedParts:
         self._n = len(system.coordinates)
         self._p = dict(p)
 
-    def powers(self, leg: Leg, nodes: Nodes) -> Floats:
+    def powers(self, segment: IntegratedSegment, nodes: Nodes) -> Floats:
         """Return the power (k, parts) of each part at nodes."""
-        return self._powers(nodes.t, np.concatenate([nodes.q, nodes.qd], axis=1), self._values(leg))
+        return self._powers(nodes.t, np.concatenate([nodes.q, nodes.qd], axis=1), self._values(segment))
 
     def add_powers(self, found: Quadrature, powers: Floats) -> None:
         """Add the work between the outputs."""
         found.add(self._increments, powers)
 
-    def add_outputs(self, leg: Leg, t: Floats, q: Floats, qd: Floats) -> None:
+    def add_outputs(self, segment: IntegratedSegment, t: Floats, q: Floats, qd: Floats) -> None:
         """Add forces, powers and energies at outputs."""
-        y, p = np.concatenate([q, qd], axis=1), self._values(leg)
+        y, p = np.concatenate([q, qd], axis=1), self._values(segment)
         forces = self._forces(t, y, p).reshape(len(t), -1, self._n)
         self._outputs.append((forces, self._powers(t, y, p), self._energies(t, y, p)))
 
@@ -74,7 +74,7 @@ class AppliedParts:
         rest = values[:, :1] - parts.sum(axis=1, keepdims=True)
         return np.concatenate([parts, *([rest] if self.rest else []), values[:, 1:]], axis=1)
 
-    def _values(self, leg: Leg) -> dict[str, float]:
-        """Return the parameters of a leg by name."""
-        # the values of the leg last: events may change parameters during a run
-        return self._p | dict(zip(leg.dynamics.parameters, map(float, leg.p), strict=True))
+    def _values(self, segment: IntegratedSegment) -> dict[str, float]:
+        """Return the parameters of a segment by name."""
+        # the values of the segment last: events may change parameters during a run
+        return self._p | dict(zip(segment.dynamics.parameters, map(float, segment.p), strict=True))

@@ -59,7 +59,7 @@ GAUSS = np.zeros(15)
 GAUSS[1::2] = [*_GAUSS, 0.417959183673469387755102040816327, *_GAUSS[::-1]]
 
 
-class Leg(NamedTuple):
+class IntegratedSegment(NamedTuple):
     """A part of a run that was integrated with the same dynamics, from ``start`` to ``end``.
 
     places    for each entry of the ledger of these dynamics, the index of the entry of the run to which it belongs
@@ -74,9 +74,9 @@ class Leg(NamedTuple):
 
 
 class RunMagnitudes(NamedTuple):
-    """Magnitudes of a whole run, beside which the work of each of its legs is judged.
+    """Magnitudes of a whole run, beside which the work of each of its segments is judged.
 
-    A leg at rest has powers of rounding only: relative to themselves no quadrature of them is accurate.
+    A segment at rest has powers of rounding only: relative to themselves no quadrature of them is accurate.
 
     energy    kinetic energy
     power     of all forces at a velocity of the size of the absolute tolerance
@@ -87,7 +87,7 @@ class RunMagnitudes(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """Quadrature nodes: states (k, n) at times t (k,) along a leg."""
+    """Quadrature nodes: states (k, n) at times t (k,) along a segment."""
 
     t: Floats
     q: Floats
@@ -111,10 +111,10 @@ class Quadrature(NamedTuple):
         np.add.at(increments, self.interval + 1, self.weight[:, None] * powers)
 
 
-def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entries: int) -> Leg:
-    """Return the whole run as one leg; it is integrated once more, since a trajectory does not keep its steps."""
+def whole_run(dynamics: Dynamics, method: Method, p: Any, run: Trajectory, entries: int) -> IntegratedSegment:
+    """Return the whole run as one segment; it is integrated once more, since a trajectory does not keep its steps."""
     path = integrated_again(dynamics, method, p, np.concatenate([run.q[0], run.qd[0]]), run.t)
-    return Leg(dynamics, p, path, float(run.t[0]), float(run.t[-1]), np.arange(entries))
+    return IntegratedSegment(dynamics, p, path, float(run.t[0]), float(run.t[-1]), np.arange(entries))
 
 
 def integrated_again(dynamics: Dynamics, method: Method, p: Any, y0: Floats, times: Floats) -> Path:
@@ -129,20 +129,25 @@ def integrated_again(dynamics: Dynamics, method: Method, p: Any, y0: Floats, tim
 
 
 def quadrature(
-    leg: Leg, method: Method, times: Floats, values: Callable[[Nodes], Floats], exact: int, of_run: RunMagnitudes
+    segment: IntegratedSegment,
+    method: Method,
+    times: Floats,
+    values: Callable[[Nodes], Floats],
+    exact: int,
+    of_run: RunMagnitudes,
 ) -> Quadrature:
-    """Return nodes along a leg that integrate the first ``exact`` of some values to the relative tolerance of the run.
+    """Return nodes along a segment that integrate the first ``exact`` values to the relative tolerance of the run.
 
     The other values are energies, whose rounding bounds the accuracy.
 
-    Steps and outputs divide the leg into intervals, which are bisected until the rules of Gauss and of Kronrod agree:
-    a power may vary much faster than the state, from which the step size is chosen.
+    Steps and outputs divide the segment into intervals, which are bisected until the rules of Gauss and of Kronrod
+    agree: a power may vary much faster than the state, from which the step size is chosen.
     """
-    begin, end = _intervals(leg, times)
+    begin, end = _intervals(segment, times)
     found: list[tuple[Any, ...]] = []
     scale, energy, further, few, span = 0.0, of_run.energy, 0, 0, float(times[-1] - times[0])
     for bisections in range(MOST_BISECTIONS + 1):
-        at, weight, value = _evaluated(leg, method, begin, end, values)
+        at, weight, value = _evaluated(segment, method, begin, end, values)
         error, size = _errors(value[..., :exact], end - begin)
         # the scale is that of the first division, so that the criterion does not change from one to the next
         scale = scale or max(float(size.sum()), of_run.power * span)
@@ -169,11 +174,11 @@ def quadrature(
     return Quadrature(t, weight.ravel()[order], interval, value.reshape(len(t), -1)[order], float(error.sum()))
 
 
-def _intervals(leg: Leg, times: Floats) -> tuple[Floats, Floats]:
+def _intervals(segment: IntegratedSegment, times: Floats) -> tuple[Floats, Floats]:
     """Return the begins and ends of intervals between neighbouring steps and outputs, none of them long."""
-    inside = [t[(t > leg.start) & (t < leg.end)] for t in (times, leg.path.t)]
-    # a leg that begins after a jump begins where its steps do
-    grid = np.unique(np.concatenate([[max(leg.start, float(leg.path.t[0])), leg.end], *inside]))
+    inside = [t[(t > segment.start) & (t < segment.end)] for t in (times, segment.path.t)]
+    # a segment that begins after a jump begins where its steps do
+    grid = np.unique(np.concatenate([[max(segment.start, float(segment.path.t[0])), segment.end], *inside]))
     longest = (times[-1] - times[0]) / LEAST_INTERVALS
     parts = np.maximum(1, np.ceil(np.diff(grid) / longest).astype(int))
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -184,16 +189,16 @@ def _intervals(leg: Leg, times: Floats) -> tuple[Floats, Floats]:
 
 
 def _evaluated(
-    leg: Leg, method: Method, begin: Floats, end: Floats, values: Callable[[Nodes], Floats]
+    segment: IntegratedSegment, method: Method, begin: Floats, end: Floats, values: Callable[[Nodes], Floats]
 ) -> tuple[Floats, Floats, Floats]:
     """Return times (k, 15) of nodes in k intervals, their weights and the values (k, 15, v)."""
     middle, half = ((begin + end) / 2)[:, None], ((end - begin) / 2)[:, None]
     t = middle + half * PLACES
-    suited = suited_to(leg.dynamics, method.formulation)
+    suited = suited_to(segment.dynamics, method.formulation)
     blocks: list[Floats] = []
     for first in range(0, len(t), INTERVALS_AT_ONCE):
         own = t[first : first + INTERVALS_AT_ONCE].ravel()
-        states = outputs_along(suited, method, leg.path, own, leg.p, states_only=True)
+        states = outputs_along(suited, method, segment.path, own, segment.p, states_only=True)
         blocks.append(values(Nodes(own, states["q"], states["qd"])))
     return t, half * KRONROD, np.concatenate(blocks).reshape(*t.shape, -1)
 

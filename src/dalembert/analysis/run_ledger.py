@@ -13,7 +13,7 @@ from dalembert.analysis.applied_parts import AppliedParts
 from dalembert.analysis.energy_terms import ledger_terms
 from dalembert.analysis.ledger import CLOSURE_LIMIT, Ledger, inaccurate_work
 from dalembert.analysis.ledger_entries import Entry, entries_of
-from dalembert.analysis.quadrature import Leg, Nodes, RunMagnitudes, quadrature, whole_run
+from dalembert.analysis.quadrature import IntegratedSegment, Nodes, RunMagnitudes, quadrature, whole_run
 from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.abrupt_changes import impulse_work
@@ -28,27 +28,27 @@ def ledger_of(
     method: Method,
     p: Any,
     run: Trajectory,
-    legs: Sequence[Leg] = (),
+    segments: Sequence[IntegratedSegment] = (),
     *,
     events: Sequence[str] = (),
     impulses: Sequence[tuple[float, Floats]] = (),
     parts: AppliedParts | None = None,
 ) -> Ledger:
-    """Compute the ledger of a run, which may consist of several ``legs``.
+    """Compute the ledger of a run, which may consist of several ``segments``.
 
     ``events`` are the names of further entries, the last ones; ``impulses`` are works (2, e) at times between
-    legs, of the entries and by the split of Udwadia and Kalaba. ``parts`` splits the entry of the applied forces.
+    segments, of the entries and by the split of Udwadia and Kalaba. ``parts`` splits the entry of the applied forces.
     """
     entries = (*_entries(dynamics, method), *(Entry(name, "event", "") for name in events))
-    legs = legs or [whole_run(dynamics, method, p, run, len(entries))]
-    at_outputs = _at_all_outputs(legs, method, run, (len(entries), len(dynamics.constraints)), parts)
+    segments = segments or [whole_run(dynamics, method, p, run, len(entries))]
+    at_outputs = _at_all_outputs(segments, method, run, (len(entries), len(dynamics.constraints)), parts)
     forces, powers, split, kinetic, energy, unique = at_outputs
     magnitudes = RunMagnitudes(_largest(kinetic), _largest(np.abs(forces).sum(axis=(1, 2))) * method.least_atol)
     done = _Work(method, run, len(entries), parts, magnitudes)
     for t, work in impulses:
         done.add_impulse(t, work)
-    for leg in legs:
-        done.add_leg(leg)
+    for segment in segments:
+        done.add_segment(segment)
     work, split_work = np.cumsum(done.increments, axis=1)
     ledger = Ledger(
         t=run.t,
@@ -67,7 +67,7 @@ def ledger_of(
         atol=method.least_atol,
         notes=_notes(dynamics, method, unique),
     )
-    projected = method.drift.projections and not legs[0].path.jumps
+    projected = method.drift.projections and not segments[0].path.jumps
     further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
     ledger = replace(ledger, notes=(*ledger.notes, *further, *inaccurate_work(ledger, done.error)))
     return ledger if parts is None else parts.split(ledger)
@@ -86,20 +86,20 @@ class _Work:
     ):
         self.method, self.times, self.parts, self.magnitudes = method, run.t, parts, magnitudes
         self.increments, self.turnover, self.error = np.zeros((2, len(run.t), entries)), 0.0, 0.0
-        self._kinetic = 0.0  # at the end of the last leg
+        self._kinetic = 0.0  # at the end of the last segment
 
     def add_impulse(self, t: float, work: Floats) -> None:
-        """Add the work (2, e) of impulses at a time between legs."""
+        """Add the work (2, e) of impulses at a time between segments."""
         # an output at the time of an impulse is the state before it
         self.increments[:, np.searchsorted(self.times, t, side="right") :][:, :1] += work[:, None]
         self.turnover += float(np.abs(work[0]).sum())
 
-    def add_leg(self, leg: Leg) -> None:
-        """Add the work of forces along a leg, and of the impulses within it."""
+    def add_segment(self, segment: IntegratedSegment) -> None:
+        """Add the work of forces along a segment, and of the impulses within it."""
         entries = self.increments.shape[2]
         # between two outputs at rest there may have been a motion
         of_run = self.magnitudes._replace(energy=max(self.magnitudes.energy, self.turnover))
-        found = quadrature(leg, self.method, self.times, self._powers_of(leg), -1, of_run)
+        found = quadrature(segment, self.method, self.times, self._powers_of(segment), -1, of_run)
         own, split, of_parts, kinetic = np.split(found.values, [entries, 2 * entries, -1], axis=1)
         for total, powers in zip(self.increments, (own, split), strict=True):
             found.add(total, powers)
@@ -109,18 +109,20 @@ class _Work:
         self.turnover += float(found.weight @ np.abs(own).sum(axis=1))
         self.turnover += float(np.abs(np.diff(kinetic[:, 0], prepend=self._kinetic)).sum())
         self._kinetic = float(kinetic[-1, 0])
-        for jump in leg.path.jumps:
-            place = leg.places[1 : 1 + len(leg.dynamics.constraints)]
+        for jump in segment.path.jumps:
+            place = segment.places[1 : 1 + len(segment.dynamics.constraints)]
             for total in self.increments:  # impulses of the constraints are ideal, so both splits agree
-                np.add.at(total[np.searchsorted(self.times, jump.t)], place, impulse_work(leg.dynamics, jump, leg.p))
+                np.add.at(
+                    total[np.searchsorted(self.times, jump.t)], place, impulse_work(segment.dynamics, jump, segment.p)
+                )
 
-    def _powers_of(self, leg: Leg) -> Callable[[Nodes], Floats]:
+    def _powers_of(self, segment: IntegratedSegment) -> Callable[[Nodes], Floats]:
         """Return a function of nodes: the powers of entries, by the split, of parts, and last the kinetic energy."""
 
         def powers(nodes: Nodes) -> Floats:
-            terms = ledger_terms(leg.dynamics, self.method, nodes.q, nodes.qd, nodes.t, leg.p)
-            between = _gathered(terms, leg, self.increments.shape[2])
-            of_parts = [] if self.parts is None else [self.parts.powers(leg, nodes)]
+            terms = ledger_terms(segment.dynamics, self.method, nodes.q, nodes.qd, nodes.t, segment.p)
+            between = _gathered(terms, segment, self.increments.shape[2])
+            of_parts = [] if self.parts is None else [self.parts.powers(segment, nodes)]
             return np.concatenate([between.powers, between.split, *of_parts, between.kinetic[:, None]], axis=1)
 
         return powers
@@ -132,42 +134,48 @@ def _largest(values: Floats) -> float:
 
 
 def _at_all_outputs(
-    legs: Sequence[Leg], method: Method, run: Trajectory, counts: tuple[int, int], parts: AppliedParts | None
+    segments: Sequence[IntegratedSegment],
+    method: Method,
+    run: Trajectory,
+    counts: tuple[int, int],
+    parts: AppliedParts | None,
 ) -> tuple[Any, ...]:
     """Return the terms at all outputs of a run, and add those of the parts of the applied force."""
     at: list[Any] = []
-    for leg in legs:
-        # an output at the border of two legs belongs to the one that ends there, whose forces led to it
-        in_leg = (run.t > leg.start) & (run.t <= leg.end) | (run.t == leg.start) & (leg is legs[0])
+    for segment in segments:
+        # an output at the border of two segments belongs to the one that ends there, whose forces led to it
+        in_leg = (run.t > segment.start) & (run.t <= segment.end) | (run.t == segment.start) & (segment is segments[0])
         if in_leg.any():
-            at.append(_at_outputs(leg, method, run, in_leg, counts))
+            at.append(_at_outputs(segment, method, run, in_leg, counts))
             if parts is not None:
-                parts.add_outputs(leg, run.t[in_leg], run.q[in_leg], run.qd[in_leg])
+                parts.add_outputs(segment, run.t[in_leg], run.q[in_leg], run.qd[in_leg])
     return tuple(np.concatenate(terms) for terms in zip(*at, strict=True))
 
 
-def _at_outputs(leg: Leg, method: Method, run: Trajectory, chosen: Any, counts: tuple[int, int]) -> Any:
-    """Return the terms at some outputs of a leg, for the given numbers of entries and constraints of the run."""
+def _at_outputs(
+    segment: IntegratedSegment, method: Method, run: Trajectory, chosen: Any, counts: tuple[int, int]
+) -> Any:
+    """Return the terms at some outputs of a segment, for the given numbers of entries and constraints of the run."""
     entries, constraints = counts
-    here = ledger_terms(leg.dynamics, method, run.q[chosen], run.qd[chosen], run.t[chosen], leg.p)
-    return _gathered(here, leg, entries)._replace(unique=_unique_of_run(here.unique, leg, constraints))
+    here = ledger_terms(segment.dynamics, method, run.q[chosen], run.qd[chosen], run.t[chosen], segment.p)
+    return _gathered(here, segment, entries)._replace(unique=_unique_of_run(here.unique, segment, constraints))
 
 
-def _unique_of_run(own: Any, leg: Leg, constraints: int) -> Any:
-    """Return which multipliers (T, m) of the constraints of a run are determined, from those of a leg."""
+def _unique_of_run(own: Any, segment: IntegratedSegment, constraints: int) -> Any:
+    """Return which multipliers (T, m) of the constraints of a run are determined, from those of a segment."""
     found = np.ones((len(own), constraints), bool)
-    for k, place in enumerate(leg.places[1 : 1 + own.shape[1]]):
+    for k, place in enumerate(segment.places[1 : 1 + own.shape[1]]):
         if place <= constraints:  # others are those that hold a sticking contact
             found[:, place - 1] = own[:, k]
     return found
 
 
-def _gathered(ledger_source: Any, leg: Leg, entries: int) -> Any:
-    """Sum the terms of a leg's entries into the entries of the whole run."""
+def _gathered(ledger_source: Any, segment: IntegratedSegment, entries: int) -> Any:
+    """Sum the terms of a segment's entries into the entries of the whole run."""
 
     def by_entry(values: Any) -> Any:
         total = np.zeros((len(values), entries, *values.shape[2:]))
-        for own, place in enumerate(leg.places):
+        for own, place in enumerate(segment.places):
             total[:, place] += values[:, own]
         return total
 

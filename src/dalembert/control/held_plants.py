@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.errors import SimulationError
-from dalembert.integration.failure import why
+from dalembert.integration.failure import failure_reason
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_steps
@@ -26,13 +26,13 @@ from dalembert.stick_slip.simulation import StickSlipSimulation
 class SmoothPlant:
     """The motion of a plant without contacts that can stick, from one change of its inputs to the next.
 
-    legs    the path between two changes, and the values of all parameters on it
+    segments    the path between two changes, and the values of all parameters on it
     """
 
     def __init__(self, dynamics: Dynamics, method: Method, p: tuple[float, ...]) -> None:
         self.dynamics, self.method = dynamics, method
         self.steps = native_steps(dynamics, method, p)
-        self.legs: list[tuple[Path, tuple[Any, ...]]] = []
+        self.segments: list[tuple[Path, tuple[Any, ...]]] = []
 
     def advance(self, y: Floats, t: float, end: float, p: dict[str, float], times: Floats) -> Floats:
         """Append the motion from (t, y) to a time, and return the state there."""
@@ -40,9 +40,9 @@ class SmoothPlant:
         if self.steps is None:
             values = tuple(map(np.asarray, values))  # JAX would compile Python numbers as constants
         path = self._path(y, t, end, values)
-        self.legs.append((path, values))
+        self.segments.append((path, values))
         if not path.finished:
-            message = why(self.dynamics, self.method, path, values, float(times[-1]))
+            message = failure_reason(self.dynamics, self.method, path, values, float(times[-1]))
             raise SimulationError(message, float(path.t[-1]), self.trajectory(path.t[-1:]))
         return path.y[-1]
 
@@ -62,16 +62,16 @@ class SmoothPlant:
     @property
     def step_times(self) -> Floats:
         """The times of all integration steps so far."""
-        return np.concatenate([path.t for path, _ in self.legs])
+        return np.concatenate([path.t for path, _ in self.segments])
 
     def trajectory(self, times: Floats) -> Trajectory:
         """Return the motion so far at times."""
-        ends = np.array([path.t[-1] for path, _ in self.legs])
+        ends = np.array([path.t[-1] for path, _ in self.segments])
         # an output at the instant of a change belongs to the interval before it
         owner = np.minimum(np.searchsorted(ends, times, side="left"), len(ends) - 1)
         parts: list[dict[str, Any]] = []
         for k in np.unique(owner):
-            (path, p), within = self.legs[k], times[owner == k]
+            (path, p), within = self.segments[k], times[owner == k]
             found = outputs_along(self.dynamics, self.method, path, within, p)
             y = np.concatenate([found["q"], found["qd"]], axis=1)
             parts.append(found | {"input_force": native_of(self.dynamics).control(y, within, p).force})
@@ -80,7 +80,7 @@ class SmoothPlant:
             name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
             for name in parts[0]
         }
-        paths = [path for path, _ in self.legs]
+        paths = [path for path, _ in self.segments]
         slowest = next((path for path in paths if path.native is None), paths[0])
         total = statistics(self.method, slowest) | {
             "steps": sum(path.steps for path in paths),

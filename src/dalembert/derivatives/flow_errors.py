@@ -22,7 +22,7 @@ from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, SimulationError, StateError
 from dalembert.hybrid.jumps_with_the_state import ForceJump, first_jump
 from dalembert.integration.default_tolerances import with_tolerances
-from dalembert.integration.failure import SO_FAR, why
+from dalembert.integration.failure import SO_FAR, failure_reason
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import native_steps
 from dalembert.integration.path import Path
@@ -178,7 +178,7 @@ def ending_error(
         path = Path(
             np.array([times[0], t]), np.stack([np.concatenate([q, qd]), y]), finished=False, steps=int(end.steps)
         )
-        message = why(dynamics, method, path, p, t1).replace(SO_FAR, "")
+        message = failure_reason(dynamics, method, path, p, t1).replace(SO_FAR, "")
     else:
         message = (
             f"the motion must be continued to t = {t1:.6g}; it ended at t = {t:.6g}, after "

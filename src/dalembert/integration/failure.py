@@ -23,7 +23,7 @@ SO_FAR = " The motion so far is in `error.trajectory`."
 """Pointer to the partial result of a single run; ensemble members have no such object."""
 
 
-def why(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
+def failure_reason(dynamics: Dynamics, method: Method, path: Path, p: Any, t1: float) -> str:
     """Return the error message for a run that ended before t1."""
     t = float(path.t[-1])
     if path.refusal:

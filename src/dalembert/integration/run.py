@@ -19,7 +19,7 @@ from dalembert.equation.scaling import metric_of
 from dalembert.errors import SimulationError, StateError
 from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
-from dalembert.integration.failure import why
+from dalembert.integration.failure import failure_reason
 from dalembert.integration.integral_checks import refuse_changing
 from dalembert.integration.integrate import integrate
 from dalembert.integration.method import Method
@@ -78,7 +78,7 @@ def run(
         path = replace(path, t=trajectory.t[: invalid + 1], y=_states(trajectory)[: invalid + 1], finished=False)
         trajectory = trajectory.until(invalid + 1)
     if not path.finished:
-        raise SimulationError(why(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
+        raise SimulationError(failure_reason(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
 
 

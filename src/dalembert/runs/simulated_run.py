@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.quadrature import Leg, integrated_again
+from dalembert.analysis.quadrature import IntegratedSegment, integrated_again
 from dalembert.common.array_types import Floats, vector_of
 from dalembert.common.extras import require
 from dalembert.control.controlled_plant import with_controlled
@@ -255,7 +255,7 @@ class SimulatedRun:
         settled, system = self._settled(run), self.system
         parts = None if system is None or not system.force_parts else AppliedParts(system, len(run), run.parameters)
         further: dict[str, Any] = {"parts": parts, **self._impulses(settled)}
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._legs(settled), **further)
+        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._integrated_segments(settled), **further)
         return replace(ledger, t=run.t)
 
     def _impulses(self, run: Trajectory) -> dict[str, Any]:
@@ -278,27 +278,29 @@ class SimulatedRun:
             found.append((impulse.t, work))
         return {"events": events, "impulses": found}
 
-    def _legs(self, run: Trajectory) -> list[Leg]:
+    def _integrated_segments(self, run: Trajectory) -> list[IntegratedSegment]:
         """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
         from dalembert.analysis.run_ledger import entry_count
 
-        legs: list[Leg] = []
+        segments: list[IntegratedSegment] = []
         start, last = float(run.t[0]), float(run.t[-1])
         plant = None if self.sampled is None else self.sampled.plant
-        for path, values in plant.legs if isinstance(plant, SmoothPlant) else []:
+        for path, values in plant.segments if isinstance(plant, SmoothPlant) else []:
             end = min(float(path.t[-1]), last)
             if end > start:
-                legs.append(Leg(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics))))
+                segments.append(
+                    IntegratedSegment(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics)))
+                )
                 start = end
         if self.stick_slip is None:
-            return legs
+            return segments
         for segment in self.stick_slip.segments:
             phase, end = segment.phase, min(segment.end, last)
             if end > start:
                 entries = ledger_entries(phase.mode, self.stick_slip.system)
-                legs.append(Leg(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
+                segments.append(IntegratedSegment(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
                 start = end
-        return legs
+        return segments
 
 
 def times_within(run: Trajectory, times: Any) -> Floats:

@@ -12,7 +12,7 @@ import sympy as sp
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError, SimulationError
-from dalembert.integration.failure import why
+from dalembert.integration.failure import failure_reason
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
 from dalembert.integration.run import accepted_start, path_saturation
@@ -271,7 +271,7 @@ class StickSlipSimulation:
                 f"so far is in `error.trajectory`."
             )
         else:
-            message = why(segment.phase.mode.dynamics, self.method, segment.path, segment.phase.values, t1)
+            message = failure_reason(segment.phase.mode.dynamics, self.method, segment.path, segment.phase.values, t1)
         raise SimulationError(message, segment.end, self.partial_trajectory(times))
 
     def partial_trajectory(self, times: Floats) -> Trajectory:
