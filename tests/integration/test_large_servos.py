@@ -250,7 +250,7 @@ FRICTION = da.Coulomb(0.1, velocity=(X[0] - X[1]).diff(da.t), normal_force=da.mu
         (lambda: led_by(X[0], X[0], limit=-da.parameters("c")), da.errors.InputError, "`limit` of .* be positive"),
         (lambda: led_by(X[0], da.coordinates("z")), da.ModelError, "`along` of actuator `u0` must be a coordinate"),
         (lambda: led_by(X[0], X[0], settle=X[0].diff(da.t, 2)), da.ModelError, "must not contain accelerations"),
-        (lambda: led_by(X[0] - sp.Heaviside(da.t), X[0]), da.ModelError, "must be smooth; `Heaviside`"),
+        (lambda: led_by(X[0] - sp.Heaviside(da.t), X[0]), da.ModelError, "except in `applied_force`; `Heaviside`"),
         (
             lambda: led_by(X[0], X[0], cost=[[da.parameters("c") - 1]]),
             da.errors.ConstraintError,

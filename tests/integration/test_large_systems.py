@@ -251,7 +251,7 @@ def test_a_run_that_cannot_continue_says_why():
     x = da.coordinates("x", 300)
     u = da.coordinates("u")
     pull = da.AppliedForce.over({u: -1 / u**2}, {u: x})
-    with pytest.raises(da.errors.SimulationError, match=r"it ends at t = 1\.1.*no step is short enough"):
+    with pytest.raises(da.errors.SimulationError, match=r"it ended at t = 1\.1.*no step is short enough"):
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 2])
     with pytest.raises(da.errors.SimulationError, match="`max_steps`"):
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 1], max_steps=2)
