@@ -522,3 +522,24 @@ def test_a_model_without_start_or_times_says_so():
     with pytest.raises(da.InputError, match="the model must have an initial state; there is no `q0`, `qd0`"):
         model.simulate(times=[0, 1])
     assert model.simulate(times=[0, 1], q0=[0], qd0=[1])["x"][-1] == pytest.approx(1)
+
+
+def test_a_mechanism_of_many_bodies_is_read_back_equal(tmp_path):
+    """Beyond 200 coordinates a system is known by groups of terms only, and a mechanism still by its parts."""
+    m, gust = sp.Symbol("m", positive=True), da.signal([0, 1, 2], [0, 1, 0], name="gust")
+    bodies = [da.Body(f"b{k}", mass=m, inertia=(1, 2, 3), position=(k, 0, 0)) for k in range(30)]
+    ends = [da.ground.at(-0.5, 0, 0), *(body.at(0.5, 0, 0) for body in bodies[:-1])]
+    joints = [
+        da.Revolute(f"j{k}", end, body.at(-0.5, 0, 0), axis=(0, 1, 0))
+        for k, (end, body) in enumerate(zip(ends, bodies, strict=True))
+    ]
+    forces = [da.Gravity((0, 0, -9.81)), da.Force(bodies[-1].at(0, 0, 0), (0, gust, 0))]
+    chain = da.Mechanism(bodies, joints, forces)
+    path = chain.save(tmp_path / "chain.toml", parameters={"m": 2})
+    model = da.load(path)
+    assert model.mechanism == chain and len(model.system.coordinate_names) == 210
+    assert "assumptions = { positive = true }" in path.read_text()
+    assert model.save(tmp_path / "again.toml").read_text() == path.read_text()
+    q, qd = chain.assemble(parameters={"m": 2})
+    found, expected = (da.motion(s, q, qd, 0.5, parameters={"m": 2}) for s in (model.system, chain.system))
+    assert (found.acceleration == expected.acceleration).all()

@@ -19,12 +19,12 @@ from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechani
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
 from dalembert.model.document_texts import require_printable
+from dalembert.model.document_work import require_few_values
+from dalembert.model.expression_work import LARGEST_FILE, MOST_DERIVED, TOO_MUCH_DERIVED
 from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
 from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
-
-LARGEST_FILE = 1_000_000
-"""Number of bytes of a model file at most; the largest file of the gallery has a fifteenth of it."""
+from dalembert.model.work_limit import WorkLimitReached, limited_work
 
 COMMON_KEYS = (
     *(
@@ -92,9 +92,13 @@ def loads(text: str, path: str = "<text>") -> ModelFile:
     text = text.replace("\r\n", "\n")
     document = _document(text, path)
     try:
+        require_few_values(document)
         require_printable(document)
         folder = Path(path).parent if os.path.isfile(path) else None
-        return _read_model(DocumentEntry(document), folder)
+        with limited_work(MOST_DERIVED):
+            return _read_model(DocumentEntry(document), folder)
+    except WorkLimitReached:
+        raise FileError(TOO_MUCH_DERIVED, path, 1, 1) from None
     except DocumentError as error:
         line, column = place_in(text, error.path, error.offset)
         raise FileError(error.problem, path, line, column) from None

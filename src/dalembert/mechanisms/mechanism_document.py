@@ -54,7 +54,7 @@ from dalembert.model.document import (
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuator
 from dalembert.model.signal_document import write_signals
-from dalembert.model.system_document import located, read_coordinates, read_names, written_parts
+from dalembert.model.system_document import MOST_DECLARED, located, read_coordinates, read_names, written_parts
 
 
 def _read_point(entry: DocumentEntry, scope: Scope) -> Any:
@@ -274,7 +274,10 @@ def _write_extra(extra: ExtraCoordinates) -> dict[str, Any]:
 
 def _read_parts(entry: DocumentEntry, scope: Scope, kinds: Any, known: dict[str, Any]) -> list[Any]:
     """Return bodies or joints, and make them known by name to the entries that follow."""
-    for own in entry.list():
+    entries = entry.list()
+    if len(entries) > MOST_DECLARED:
+        raise entry.error(f"{entry.label} must be at most {MOST_DECLARED}; got {len(entries)}.")
+    for own in entries:
         part = read_object(own, scope, kinds)
         if part.name in known or part.name == "ground":
             raise own.error(f"{entry.label} must differ in name, and none be `ground`; given twice: `{part.name}`.")

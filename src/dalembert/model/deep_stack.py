@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import TypeVar
 
 from dalembert.errors import ModelError
@@ -53,7 +54,7 @@ def _run(attempt: Callable[[], None]) -> None:
         limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
         sys.setrecursionlimit(max(limit, FRAMES))
         try:
-            thread = threading.Thread(target=attempt, daemon=True)
+            thread = threading.Thread(target=copy_context().run, args=(attempt,), daemon=True)
             thread.start()
             threading.stack_size(size)
             thread.join()

@@ -18,8 +18,9 @@ from dalembert.errors import DalembertError, ExpressionError, InputError, ModelE
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_parser import parse, parse_constant, parse_equation, parse_inequality
 from dalembert.model.expression_text import expression_text
-from dalembert.model.expression_work import MOST_PARTS_OF_FILE, MOST_WORK_OF_FILE, TOO_MUCH_IN_FILE
+from dalembert.model.expression_work import MOST_PARTS_OF_FILE, MOST_WORK_OF_FILE, TOO_MUCH_DERIVED, TOO_MUCH_IN_FILE
 from dalembert.model.expressions import as_expression
+from dalembert.model.work_limit import WorkLimitReached
 
 EntryPath = tuple[str | int, ...]
 """Keys and numbers of entries that lead from the top of a document to a value."""
@@ -42,6 +43,14 @@ class Budget:
 
     work: int = MOST_WORK_OF_FILE
     parts: int = MOST_PARTS_OF_FILE
+
+    def taken(self, part: Parsed) -> str:
+        """Take a parsed text from the budget; return the problem if that is exceeded, else nothing."""
+        self.work -= part.work
+        self.parts -= part.size
+        if self.work < 0:
+            return TOO_MUCH_IN_FILE
+        return f"the expressions of a file must have at most {MOST_PARTS_OF_FILE} parts in all." * (self.parts < 0)
 
 
 @dataclass(frozen=True)
@@ -128,12 +137,9 @@ class DocumentEntry:
         """Return the parsed text of an entry, whose work and parts are taken from the budget of the document."""
         with self.places():
             part = parse(self.value)
-        self.budget.work -= part.work
-        self.budget.parts -= part.size
-        if self.budget.work < 0:
-            raise self.error(TOO_MUCH_IN_FILE)
-        if self.budget.parts < 0:
-            raise self.error(f"the expressions of a file must have at most {MOST_PARTS_OF_FILE} parts in all.")
+        problem = self.budget.taken(part)
+        if problem:
+            raise self.error(problem)
         return part
 
     @contextmanager
@@ -146,6 +152,8 @@ class DocumentEntry:
         except (ModelError, InputError) as error:
             problems = error.problems if isinstance(error, ModelError) else (str(error),)
             raise self.error(sentences(problems)) from None
+        except WorkLimitReached:
+            raise self.error(TOO_MUCH_DERIVED) from None
 
 
 def sentences(problems: Sequence[str]) -> str:

@@ -119,10 +119,16 @@ def power_part(base: Parsed, exponent: Parsed) -> Parsed:
         raise OperationError("a constant must be zero or above 1e-308; this power is smaller.")
     # SymPy takes long for constants such as 3**3**(1/3), whose exponents are no plain numbers
     tower = base.tower if exponent.expression.is_Number else max(base.tower, exponent.tower + 1)
-    result: Any = sp.Pow(base.expression, exponent.expression)
+    result: Any = _power_of(base, exponent.expression)
     if result.is_Pow and result.exp.is_Rational and abs(result.exp) > LARGEST_EXPONENT:
         raise OperationError(f"an exponent must be at most {LARGEST_EXPONENT}; got {result.exp} in all.")
     return _part(result, [base, exponent], value, tower)
+
+
+def _power_of(base: Parsed, exponent: Any) -> Any:
+    """Return a power; that of a large sum stays as it is, because SymPy asks for the sign of every part of the sum."""
+    large = base.expression.is_Add and base.size > MOST_EVALUATED and exponent not in (0, 1)
+    return sp.Pow(base.expression, exponent, evaluate=not large)
 
 
 def function_part(name: str, arguments: Sequence[Parsed]) -> Parsed:
@@ -134,7 +140,7 @@ def function_part(name: str, arguments: Sequence[Parsed]) -> Parsed:
     small = sum(part.size for part in arguments) <= MOST_EVALUATED  # SymPy compares the parts of large ones for long
     expressions = [part.expression for part in arguments]
     if name == "sqrt":
-        result = sp.sqrt(*expressions)
+        result = _power_of(arguments[0], sp.S.Half)
     else:
         if name == "heaviside" and len(expressions) == 1:
             expressions.append(sp.S.Half)

@@ -115,7 +115,9 @@ def _function(parser: Parser, token: Token, name: str) -> Parsed:
     key = (name, *(part.expression for part in arguments))
     if name != "sqrt" and key not in parser.functions:  # a root is a power
         parser.functions.add(key)
-        parser.spend(work_of_function(name, len(arguments)), token)
+        # a plain number is no work
+        constant = all(part.value is not None for part in arguments) and any(part.size > 1 for part in arguments)
+        parser.spend(work_of_function(name, len(arguments), constant=constant), token)
     return parser.made(token, nodes.function_part, name, arguments)
 
 

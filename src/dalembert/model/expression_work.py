@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The work of making an expression of a text in SymPy, by which texts are limited; a unit takes up to 0.1 ms."""
+"""Limits of model files, and the work of making an expression of a text; a unit of work takes up to 0.1 ms."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from collections.abc import Iterable
 
 from dalembert.model.expression_tokens import Token
 
+LARGEST_FILE = 500_000
+"""Number of bytes of a model file at most; the largest file of the gallery has a thirtieth of it."""
+
 MOST_WORK_OF_EXPRESSION = 12_000
 """Largest work of one expression; a thirtieth of it suffices for the gallery."""
 
 EXAMINED_PER_WORK = 2
 """Parts of the operands of powers, quotients and functions, or digits of whole numbers, in a unit of work."""
 
-MOST_WORK_OF_FILE = 50_000
-"""Largest work of all expressions of a file; a fifth of it suffices for the gallery."""
+MOST_WORK_OF_FILE = 20_000
+"""Largest work of all expressions of a file; a sixth of it suffices for the gallery."""
+
+MOST_DERIVED = 400_000
+"""Largest work of what is derived from the expressions of a file, which a Lagrangian pendulum of 20 links needs; a
+tenth of it suffices for the gallery. A unit takes some 3 µs."""
+
+MOST_VALUES = 30_000
+"""Largest number of values of a file: numbers, texts and tables."""
 
 MOST_PARTS_OF_FILE = 500_000
 """Largest number of parts of all expressions of a file."""
@@ -30,8 +40,14 @@ _OPERATORS = {
     **dict.fromkeys(("/", "**", "<", "<=", ">", ">=", "=", "!="), 4),
     "'": 2,
 }
-_SQUARE_ROOT, _FUNCTION, _ABRUPT, _PAIR_OF_ARGUMENTS = 8, 24, 120, 10
+_SQUARE_ROOT, _FUNCTION, _LOGARITHM_OF_GAMMA, _ABRUPT, _PAIR_OF_ARGUMENTS = 8, 24, 60, 120, 10
 _ABRUPT_FUNCTIONS = ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "heaviside")
+
+_ABRUPT_CONSTANT = 600
+_OF_CONSTANTS = (*_ABRUPT_FUNCTIONS, "sign")
+
+EXPRESSION = 4
+"""Work of an expression besides that of its parts."""
 
 TOO_MUCH = (
     f"an expression must have at most {MOST_WORK_OF_EXPRESSION} operations, in which a power, a quotient or a "
@@ -39,9 +55,15 @@ TOO_MUCH = (
 )
 
 TOO_MUCH_IN_FILE = (
-    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, and one "
-    f"more for every expression and for every {EXAMINED_PER_WORK} parts of the operands of powers, quotients and "
-    "functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it in Python."
+    f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, "
+    f"{EXPRESSION} more for every expression and one for every {EXAMINED_PER_WORK} parts of the operands of powers, "
+    "quotients and functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it in "
+    "Python."
+)
+
+TOO_MUCH_DERIVED = (
+    "what is derived from the expressions of a file must have a limited size; this takes too much work. Use simpler "
+    "expressions, state the model as a mechanism, or build it in Python."
 )
 
 
@@ -58,8 +80,13 @@ def digits_of_integers(tokens: Iterable[Token]) -> int:
     return sum(len(token.text) for token in tokens if token.kind == "number" and token.text.isdigit())
 
 
-def work_of_function(name: str | None, arguments: int) -> int:
-    """Return the work of a function; SymPy compares the arguments of a minimum or a maximum with one another."""
+def work_of_function(name: str | None, arguments: int, *, constant: bool = False) -> int:
+    """Return the work of a function; SymPy compares the arguments of a minimum or a maximum with one another.
+
+    Of a constant, SymPy computes many digits to find out on which side of a jump it is.
+    """
+    if name in _OF_CONSTANTS and constant:
+        return _ABRUPT_CONSTANT
     if name in _ABRUPT_FUNCTIONS:
         return _ABRUPT + (_PAIR_OF_ARGUMENTS * arguments * (arguments - 1) // 2 if name in ("min", "max") else 0)
-    return _FUNCTION
+    return _LOGARITHM_OF_GAMMA if name == "loggamma" else _FUNCTION

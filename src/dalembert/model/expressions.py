@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from math import isinf
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ def as_expression(given: Any, where: str) -> Any:
     """
     if given is sp.S.Zero:  # most entries of the matrices of a large system
         return given
+    if type(given) is float and isfinite(given):
+        return sp.Float(given) if given else sp.S.Zero
     if is_masked(given):
         raise ModelError([f"{where} {not_numbers(given)}"])
     if isinstance(given, np.ndarray) and given.ndim == 0:

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model.work_limit import count_work
+
 MOST_PRINTED = 5_000
 """Size, copies included, up to which expressions are given to SymPy's own traversals, for printing or counting."""
 
@@ -43,6 +45,7 @@ class Graph:
         self._number: dict[int, int] = {}  # by identity
         self._alive: list[Any] = []  # some objects create their arguments on access: an id must not be reused
         self.ends = [self._add(expression) for expression in expressions]
+        count_work(len(self.nodes))
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
         return zip(self.nodes, self.parts, strict=True)
@@ -147,6 +150,8 @@ def atoms(expression: Any, *kinds: type) -> set[Any]:
 
 def has_kind(expression: Any, *kinds: type) -> bool:
     """Return whether a subexpression is an instance of one of some classes."""
+    if expression.is_Atom:  # most entries of large matrices are numbers
+        return isinstance(expression, kinds)
     return any(issubclass(kind, kinds) for kind in facts(expression).kinds)
 
 

@@ -42,7 +42,7 @@ def signal_problems(system: Any) -> list[str]:
         for own in servo.requirement:
             where = f"requirement `{own.name}` at {own.level} level depends"
             problems += _impulses(own.expression, DERIVATIVES[own.level], where)
-    for expression in (*system.mass_matrix, *system.applied_force):
+    for expression in (*system.mass_matrix.todok().values(), *system.applied_force):
         problems += _impulses(expression, 0, "the equations of motion depend")
     return [*dict.fromkeys(problems)]
 

@@ -91,16 +91,17 @@ def write_signals(signals: Iterable[Signal]) -> dict[str, Any]:
     return tables
 
 
-def with_csv_files(document: Mapping[str, Any], target: Path) -> dict[str, Any]:
-    """Return a document in which long signals are in CSV files beside the model file, which are written."""
+def with_csv_files(document: Mapping[str, Any], target: Path) -> tuple[dict[str, Any], dict[Path, str]]:
+    """Return a document in which long signals are in CSV files beside the model file, and the texts of these files."""
     signals: dict[str, Any] = {}
+    texts: dict[Path, str] = {}
     for name, table in document.get("signals", {}).items():
         signals[name] = table
         if len(table["times"]) <= MOST_IN_FILE:
             continue
         path = target.with_name(f"{target.stem}_{''.join(c if c.isalnum() else '_' for c in name)}.csv")
         lines = [f"{x!r},{value!r}" for x, value in zip(table["times"], table["values"], strict=True)]
-        path.write_text("\n".join(["time,value", *lines, ""]), encoding="utf-8")
+        texts[path] = "\n".join(["time,value", *lines, ""])
         rest = {key: own for key, own in table.items() if key not in ("times", "values")}
         signals[name] = {"file": path.name, **rest}
-    return {**document, "signals": signals} if signals else dict(document)
+    return {**document, "signals": signals} if signals else dict(document), texts

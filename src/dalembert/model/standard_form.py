@@ -17,6 +17,7 @@ from dalembert.model import graph
 from dalembert.model.constraint import Constraint
 from dalembert.model.differentiation import gradient
 from dalembert.model.symbols import StateSymbols
+from dalembert.model.work_limit import MATRIX_ENTRY, count_work
 
 NOT_PERMANENT = (
     "`{}` must be an equation that always holds; it is a contact that opens and closes, or is switched by events. Only "
@@ -123,7 +124,9 @@ def euler_lagrange(lagrangian: Any, symbols: StateSymbols) -> tuple[Any, Any]:
     """Return M = ∂²L/∂q̇² and Q = ∂L/∂q − (∂²L/∂q̇∂q) q̇ − ∂²L/∂q̇∂t, in the user's symbols."""
     plain = symbols.plain(lagrangian)
     momenta = gradient(plain, symbols.qd)
-    mass = sp.Matrix([gradient(p, symbols.qd) for p in momenta])
+    rows = [gradient(p, symbols.qd) for p in momenta]
+    count_work(MATRIX_ENTRY * sum(slope is not sp.S.Zero for row in rows for slope in row))
+    mass = sp.Matrix(rows)
     force = sp.Matrix(gradient(plain, symbols.q)) - sp.Matrix([time_derivative(p, symbols) for p in momenta])
     return mass.applyfunc(symbols.restore), force.applyfunc(symbols.restore)
 

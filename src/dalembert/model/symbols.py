@@ -229,9 +229,14 @@ class StateSymbols:
 
     def restore(self, expression: Any) -> Any:
         """Return the expression in the user's symbols again; parameters remain real symbols."""
-        back = {plain: user for user, plain in self._rules.items()}
+        if expression.is_Number:  # most entries of the mass matrix of a large system
+            return expression
         originals = {s: original_symbol(s) for s in graph.free_symbols(expression) if s not in self._known}
-        return graph.replace(expression, {**back, **originals})
+        return graph.replace(expression, {**self._users, **originals})
+
+    @cached_property
+    def _users(self) -> dict[Any, Any]:
+        return {plain: user for user, plain in self._rules.items()}
 
     def readable(self, expression: Any) -> str:
         """Return the expression as a user would type it, with primes for time derivatives."""

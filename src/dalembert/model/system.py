@@ -39,7 +39,7 @@ from dalembert.model.system_arguments import (
     lagrangian_arguments,
 )
 from dalembert.model.system_equality import are_equal, hash_of
-from dalembert.model.system_expressions import expressions_of
+from dalembert.model.system_expressions import expressions_of, terms_of
 from dalembert.model.validation import problems_of
 
 
@@ -328,7 +328,7 @@ class System:
     @cached_property
     def signals(self) -> tuple[Signal, ...]:
         """All signals in the expressions of the model."""
-        return tuple(signals_in(self.expressions()))
+        return tuple(signals_in(terms_of(self)))
 
     @cached_property
     def python_functions(self) -> tuple[AppliedPythonFunction, ...]:

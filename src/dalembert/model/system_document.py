@@ -23,6 +23,7 @@ from dalembert.model.document import (
 )
 from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_text import expression_text, name_text
+from dalembert.model.expression_work import TOO_MUCH_DERIVED
 from dalembert.model.graph import operations
 from dalembert.model.law_document import read_by_coordinate, read_constraint, read_laws, write_constraint, write_laws
 from dalembert.model.laws import Coefficient
@@ -31,6 +32,7 @@ from dalembert.model.signal_document import read_signals, write_signals
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.system import System
 from dalembert.model.value_document import read_assumptions
+from dalembert.model.work_limit import WorkLimitReached
 
 SYSTEM_KEYS = (
     "coordinates",
@@ -45,10 +47,10 @@ SYSTEM_KEYS = (
 )
 """Keys of a document that describe a system."""
 
-MOST_DECLARED = 1000
+MOST_DECLARED = 500
 """Largest number of coordinates, and of parameters, of a file."""
 
-MOST_DERIVED = 500
+MOST_COMPARED = 10_000
 """Operations of a Lagrangian up to which the mass matrix is left out if it follows from it: comparing takes time."""
 
 
@@ -130,7 +132,8 @@ def _read_mass_matrix(entry: DocumentEntry, scope: Scope) -> Any:
     """Return rows of expressions, or a diagonal."""
     if isinstance(entry.value, Mapping):
         diagonal = entry.table(("diagonal",), required=("diagonal",))["diagonal"].list()
-        return sp.diag(*(sp.sympify(read_expression(own, scope), strict=True) for own in diagonal))
+        entries = {(k, k): sp.sympify(read_expression(own, scope), strict=True) for k, own in enumerate(diagonal)}
+        return sp.SparseMatrix(len(diagonal), len(diagonal), entries)  # a dense one takes long for 1000 coordinates
     return read_nested(entry, scope)
 
 
@@ -163,6 +166,9 @@ def located(document: DocumentEntry) -> Generator[None]:
     except ModelError as error:
         problem = sentences(error.problems)
         raise DocumentError(problem, (*document.path, *_path_to(problem, document.value))) from None
+    except WorkLimitReached:
+        culprit = ("lagrangian",) if "lagrangian" in document.value else ()
+        raise DocumentError(TOO_MUCH_DERIVED, (*document.path, *culprit)) from None
 
 
 def _path_to(problem: str, table: Mapping[str, Any]) -> tuple[str | int, ...]:
@@ -219,7 +225,7 @@ def written_parts(
 
 def _follows_from_lagrangian(system: System) -> bool:
     """Return whether mass matrix and force are those of the Lagrangian."""
-    if system.lagrangian is None or operations(system.lagrangian) > MOST_DERIVED:
+    if system.lagrangian is None or operations(system.lagrangian) > MOST_COMPARED:
         return False
     mass_matrix, force = euler_lagrange(system.lagrangian, system.symbols)
     return list(mass_matrix) == list(system.mass_matrix) and list(force) == list(system.applied_force)

@@ -30,6 +30,14 @@ def expressions_of(system: System) -> tuple[Any, ...]:
     )
 
 
+def terms_of(system: System) -> tuple[Any, ...]:
+    """Return every expression of a system, or of a large one its different terms, in the symbols of one copy."""
+    if system.statement is None or not system.is_large:
+        return expressions_of(system)
+    servos = [expression for servo in system.servos for expression in servo.expressions()]
+    return (*(term for terms, _ in system.statement.groups() for term in terms), *servos)
+
+
 def _servo_expressions(system: System) -> list[Any]:
     """Return the expressions of servo constraints, their actuators and a controller."""
     directions = [actuator.direction(system.coordinates) for actuator in distinct_actuators(system.servos)]

@@ -13,13 +13,16 @@ from sympy.core.facts import InconsistentAssumptions
 
 from dalembert.common.target_path import target_path
 from dalembert.common.toml_text import toml_text
-from dalembert.errors import InputError
+from dalembert.errors import InputError, ModelError
 from dalembert.model.document import DocumentEntry
 from dalembert.model.document_texts import require_writable
+from dalembert.model.document_work import require_readable
+from dalembert.model.expression_work import LARGEST_FILE
 from dalembert.model.input_values import named_values, state_values, time_values
 from dalembert.model.ordering import unknown_names
 from dalembert.model.signal_document import with_csv_files
 from dalembert.model.symbols import free_parameters
+from dalembert.model.system_expressions import terms_of
 
 FORMAT = 1
 """Version of the format of model files."""
@@ -53,8 +56,14 @@ def save_document(path: str | Path, document: Mapping[str, Any]) -> Path:
     """Write a document to a TOML file."""
     target = target_path(path, (".toml",))
     require_writable(document)
-    whole = {"format": FORMAT, **with_csv_files(document, target)}
-    target.write_text(toml_text({key: whole[key] for key in ORDER if key in whole}), encoding="utf-8")
+    rest, texts = with_csv_files(document, target)
+    require_readable(rest)
+    whole = {"format": FORMAT, **rest}
+    texts[target] = toml_text({key: whole[key] for key in ORDER if key in whole})
+    if (size := len(texts[target].encode())) > LARGEST_FILE:
+        raise ModelError([f"the text of a model file must have at most {LARGEST_FILE} bytes; got {size}."])
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
     return target
 
 
@@ -106,7 +115,7 @@ def _parameter(value: float | None, unit: str | None, assumptions: dict[str, boo
 
 def assumptions_of(system: Any) -> dict[str, dict[str, bool]]:
     """Return the assumptions of the parameters of a system that were made with some, such as ``positive=True``."""
-    symbols = free_parameters(system.expressions())
+    symbols = free_parameters(terms_of(system))
     given = {symbol.name: symbol.__getnewargs_ex__()[1] for symbol in symbols}
     return {name: {key: own[key] for key in sorted(own)} for name, own in given.items() if own}
 
