@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 import dalembert as da
 from dalembert.integration.sparse_steps import SparseSteps, step_ratio
 from dalembert.lowering.large_system import compiled
+from dalembert.native.assembly import MachineCode
 from dalembert.native.stepper import MOST_RATIO_AT_REST
 from dalembert.settings import method_of
 
@@ -41,6 +42,21 @@ def test_a_damped_chain_moves_as_by_explicit_steps(drift: Any) -> None:
     assert 2 * implicit.statistics["steps"] < explicit.statistics["steps"]
     if isinstance(drift, da.Projection):
         assert np.abs(implicit.violation).max() < 1e-12
+
+
+def test_further_calls_compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = chain(1e3)
+
+    def calls() -> None:
+        da.motion(system, Q0, QD0)
+        for solver in (None, da.Implicit()):
+            da.simulate(system, Q0, QD0, (0, 1e-4), solver=solver).ledger()
+
+    calls()
+    compiled_again: list[Any] = []
+    monkeypatch.setattr(MachineCode, "__init__", lambda self, *given: compiled_again.append(given))
+    calls()
+    assert not compiled_again
 
 
 def test_ledger_and_laws() -> None:

@@ -23,7 +23,6 @@ from dalembert.integration.sparse_motion import solution
 from dalembert.integration.stage_equations import Solve, StageEquations
 from dalembert.native.collocation import STAGES, Collocation
 from dalembert.native.newton_convergence import STATE_ROUNDING, NewtonConvergence
-from dalembert.native.term_derivatives import TermDerivatives
 
 if TYPE_CHECKING:
     from dalembert.integration.sparse_steps import SparseSteps
@@ -34,7 +33,6 @@ class SparseImplicit:
 
     def __init__(self, steps: SparseSteps, method: Collocation):
         self.steps, self.method, self.code = steps, method, steps.code
-        self.derivatives = TermDerivatives(self.code.differentiable_terms)
         self.z = np.zeros((STAGES, 2 * self.code.n))
         self.slowness = 0.0
         self._start: tuple[Any, float] = (None, 0.0)
@@ -96,7 +94,7 @@ class SparseImplicit:
         found = solution(steps.dynamics, steps.gains)
         gains = [(0.0, 0.0) if steps.gains is None else damping(level, steps.gains) for level in LEVELS]
         factors = np.array(gains, float)[steps.dynamics.levels]
-        values = self.derivatives.at(q, qd, t, steps.numbers)
+        values = code.derivatives.at(q, qd, t, steps.numbers)
         by_positions: list[Floats] = [np.zeros(0)]
         by_velocities: list[Floats] = [np.zeros(0)]
 

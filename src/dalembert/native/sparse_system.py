@@ -21,6 +21,7 @@ from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_patter
 from dalembert.native.row_layout import last_outputs, row_layout
 from dalembert.native.servo_terms import ServoTerms
 from dalembert.native.sparse_elimination import SparseElimination
+from dalembert.native.term_derivatives import TermDerivatives
 from dalembert.native.term_loops import CopiedTerm, TermLoops, addresses
 from dalembert.numerics.piecewise_polynomial import PiecewisePolynomial
 
@@ -112,6 +113,11 @@ class SparseSystem:
         self.inputs: tuple[Any, ...] = ()
         """Coordinates, velocities, time and numbers of the last evaluation."""
         self.evaluations = 0
+
+    @cached_property
+    def derivatives(self) -> TermDerivatives:
+        """The derivatives of ``differentiable_terms``, compiled when they are first needed."""
+        return TermDerivatives(self.differentiable_terms)
 
     def evaluate(self, q: Floats, qd: Floats, t: float, numbers: Floats, *, masses_too: bool = True) -> None:
         """Evaluate M, Q, A, b and the residuals at a state; the attributes hold them until the next evaluation.
