@@ -149,12 +149,6 @@ def test_newtons_law_that_creates_energy() -> None:
     assert falling("poisson").ledger().energy[-1] < falling("poisson").ledger().energy[0]
 
 
-def test_contacts_that_support_the_same_motion() -> None:
-    floors = [da.Constraint(sp.Ge(y, 0), name=name, restitution=0) for name in ("one", "other")]
-    with pytest.raises(da.ConstraintError, match=r"reactions of closed contacts must be determined; .* `one`, `other`"):
-        da.simulate(da.System((y,), [[1]], (-1,), floors), (0,), (0,), [0, 1])
-
-
 def test_painleves_paradox_in_contact() -> None:
     """A rod that slides on the ground at a steep angle with strong friction: closed it pulls, open it penetrates."""
     tip = (x - sp.cos(a), y - sp.sin(a))

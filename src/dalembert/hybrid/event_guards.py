@@ -62,8 +62,11 @@ def guards_of(
     found = [_event_guard(event, choice, active, t, span, at_zero=event.name in fired) for event in events]
     found += [Guard(name, "gap", expressions[name], offset=offset) for name, offset in gaps.items()]
     signs = {**dict.fromkeys(sorted(choice.closed), 1), **releases}
+    sharing = choice.phase.sharing
     for name, sign in signs.items():
-        found.append(Guard(name, "force", reaction(name), sign, FORCE_OFFSET * force_scale[name]))
+        # those of contacts that share their load are those of their best distribution: see ``Phase.guard_values``
+        expression = sp.S.Zero if sharing is not None and name in sharing.shared else reaction(name)
+        found.append(Guard(name, "force", expression, sign, FORCE_OFFSET * force_scale[name]))
     return tuple(found)
 
 

@@ -27,6 +27,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system
 from dalembert.model.event import Event
+from dalembert.model.friction_contacts import Contact
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.stick_slip.guards import Guard
@@ -113,7 +114,13 @@ class HybridSimulation:
             return self._across_jump(segment, y, t)
         fired = (*segment.fired, *coinciding(segment, y, self.span))
         after = self._react([guard for guard in fired if guard not in segment.poles], y, t)
-        return None if after is None else self._next(after, t, segment.phase, fired)
+        if after is None:
+            return None
+        # contacts that share their load change together: all of them are decided again
+        ended = (segment.stopped(), set[Contact]() if segment.fired else segment.released())
+        if not segment.redistributes:
+            ended = (set[Contact](), set[Contact]())
+        return self._next(after, t, segment.phase, fired, ended)
 
     def _record_last(self, segment: Segment, y: Floats) -> None:
         """Record the events at the last time of the run; the last output is the state before their changes."""
@@ -243,15 +250,28 @@ class HybridSimulation:
             return after.y
         return self._after_impact(after.y, t, gaps.touching(self.closed), ())[0]
 
-    def _next(self, y: Floats, t: float, before: Phase | None = None, fired: Sequence[Guard] = ()) -> Choice:
-        """Return the next phase: after impacts, with the contacts that stay closed, and its guards."""
+    def _next(
+        self,
+        y: Floats,
+        t: float,
+        before: Phase | None = None,
+        fired: Sequence[Guard] = (),
+        ended: tuple[Collection[Contact], Collection[Contact]] = ((), ()),
+    ) -> Choice:
+        """Return the next phase: after impacts, with the contacts that stay closed, and its guards.
+
+        ``ended`` are contacts that have come to rest, and such that friction cannot hold any more.
+        """
         y, speeds, still = self._after_impacts(y, t, {guard.name for guard in fired if guard.kind == "gap"})
         gaps = Gaps.at(self.model, y, t, speeds)
         # a contact that moves apart opens by itself; only the others need a decision
         candidates = gaps.together(gaps.touching(self.closed))
         pulled = {guard.name for guard in fired if guard.kind == "force"}
         held = frozenset(c.name for c in before.mode.sticking) if before is not None else frozenset[str]()
-        question = Question(self.model, self.method, y, t, self.active, held | still)
+        stopped, released = (frozenset(c.name for c in some) for some in ended)
+        if stopped and before is not None and before.sharing is not None:
+            stopped |= {*before.sharing.shared}  # those that the equations of motion leave out stop as well
+        question = Question(self.model, self.method, y, t, self.active, held | still | stopped, released)
         choice = choose(question, candidates, [name for name in candidates if name not in pulled])
         if before is not None:
             for kind, names in (("opens", self.closed - choice.closed), ("closes", choice.closed - self.closed)):

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,12 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.dynamics import Terms
 from dalembert.equation.painleve import critical_coefficients, refuse_paradox
 from dalembert.errors import ConstraintError
+from dalembert.hybrid.contact_sharing import (
+    frictionless_set,
+    refuse_uncertain_friction,
+    shared_phase,
+    sharing_among,
+)
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
@@ -22,7 +29,6 @@ from dalembert.integration.state_answer import answer_at
 from dalembert.model.active_system import active_system
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.ordering import quoted
-from dalembert.numerics.linear_algebra import rank, unit_rows
 from dalembert.stick_slip.modes import cached_mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
@@ -44,13 +50,17 @@ MOST_CANDIDATES = 10
 
 
 class Choice(NamedTuple):
-    """Closed contacts with the phase of that set, its state, accelerations (n,) and reactions."""
+    """Closed contacts with the phase of that set, its state, accelerations (n,) and reactions.
+
+    ``forces`` are the reactions of the closed contacts by name.
+    """
 
     closed: frozenset[str]
     phase: Phase
     y: Floats
     acceleration: Floats
     reactions: Floats
+    forces: Mapping[str, float] = MappingProxyType({})
 
 
 class Question(NamedTuple):
@@ -58,6 +68,7 @@ class Question(NamedTuple):
 
     active    names of the equations that hold
     still     names of contacts whose slip is zero
+    released  names of contacts that slip because friction cannot hold them
     """
 
     model: ContactTerms
@@ -66,6 +77,7 @@ class Question(NamedTuple):
     t: float
     active: frozenset[str]
     still: frozenset[str]
+    released: frozenset[str] = frozenset()
 
 
 def choose(question: Question, candidates: Collection[str], first: Collection[str]) -> Choice:
@@ -81,7 +93,8 @@ def choose(question: Question, candidates: Collection[str], first: Collection[st
     """
     terms = question.model.at(question.y, question.t)
     tried: dict[frozenset[str], Choice] = {}
-    for closed in _sets(candidates, first, lambda last: _worst(question, terms, tried[last], candidates)):
+    likely = [frozenset(first), *frictionless_set(question.model, question.active, candidates, terms)]
+    for closed in _sets(candidates, likely, lambda last: _worst(question, terms, tried[last], candidates)):
         if closed not in tried:
             tried[closed] = _attempt(question, closed, terms)
             if _worst(question, terms, tried[closed], candidates) is None:
@@ -99,10 +112,11 @@ def choose(question: Question, candidates: Collection[str], first: Collection[st
 
 
 def _sets(
-    candidates: Collection[str], first: Collection[str], worst: Callable[[frozenset[str]], str | None]
+    candidates: Collection[str], likely: Sequence[frozenset[str]], worst: Callable[[frozenset[str]], str | None]
 ) -> Iterator[frozenset[str]]:
-    """Return the sets to try: each one but the first differs from the one before it by its worst contact."""
-    closed = frozenset(first)
+    """Return the sets to try: the likely ones, then such that differ from the one before by its worst contact."""
+    yield from likely[:-1]
+    closed = likely[-1]
     for _ in range(2 * len(candidates) + 1):
         yield closed
         # the worst contact changes sides, a step of principal pivoting, which mostly ends within a few
@@ -116,18 +130,46 @@ def _sets(
 
 def _attempt(question: Question, closed: frozenset[str], terms: Terms) -> Choice:
     """Return the motion with a set of contacts closed."""
-    model, method, y, t, active, still = question
-    _refuse_dependent(question, closed, terms)
+    model, method, y, t, active, _, released = question
     system = active_system(model.system, active | closed)
-    rough = contacts(system)
+    rough, sharing = contacts(system), sharing_among(model, active, closed, terms)
     phase = Phase(cached_mode(system, rough, ()), method, model.p, {}, {}, pressing=tuple(sorted(closed)))
-    if rough:
-        slow = (c for c in rough if c.name in still and _is_slow(phase, c, y, t, model.scales))
-        resting = {*contacts_at_rest(system, rough, y, t, model.p), *slow}
-        phase, y = next_phase(phase, y, t, stopped=resting)
+    resting = _at_rest(question, phase)
+    if sharing is not None and sharing.rough:
+        phase, y = shared_phase(phase, sharing, model, (y, t), resting, released)
+    elif rough or sharing is not None:
+        slipping = [c for c in resting if c.name in released]
+        phase, y = next_phase(replace(phase, sharing=sharing), y, t, stopped=resting, released=slipping)
     here = np.array([t])
     found = outputs_at(phase.mode.dynamics, method, None, here, y[None], here, phase.values)
-    return Choice(closed, phase, y, found["acceleration"][0], phase.admissible(here, y[None], found["reactions"])[0])
+    forces = _forces(phase, y, t, closed, found["reactions"])
+    reactions = phase.admissible(here, y[None], found["reactions"])[0]
+    choice = Choice(closed, phase, y, found["acceleration"][0], reactions, forces)
+    if sharing is not None and _worst(question, terms, choice, closed) is None:
+        refuse_uncertain_friction(phase, y, t)
+    return choice
+
+
+def _at_rest(question: Question, phase: Phase) -> set[Contact]:
+    """Return the contacts under friction that are at rest."""
+    model, _, y, t, *_ = question
+    rough = phase.mode.contacts
+    if not rough:
+        return set()
+    slow = (c for c in rough if c.name in question.still and _is_slow(phase, c, y, t, model.scales))
+    return {*contacts_at_rest(phase.mode.system, rough, y, t, model.p), *slow}
+
+
+def _forces(phase: Phase, y: Floats, t: float, closed: Collection[str], reactions: Floats) -> dict[str, float]:
+    """Return the reactions of closed contacts; those that share their load have the least one as large as possible."""
+    names = phase.mode.system.constraint_names
+    admissible = phase.admissible(np.array([t]), y[None], reactions)[0]
+    found = {name: float(admissible[names.index(name)]) for name in closed if name in names}
+    if phase.sharing is None:
+        return found
+    best = phase.sharing.least_reactions(phase.mode, phase.values, np.array([t]), y[None], reactions)[0]
+    pairs = zip(phase.sharing.closed, map(float, best), strict=True)
+    return found | {name: force for name, force in pairs if name in phase.sharing.shared}
 
 
 def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats) -> bool:
@@ -140,12 +182,12 @@ def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats
 
 def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collection[str]) -> str | None:
     """Return the contact that pulls or penetrates most, relative to the forces; None if there is none."""
-    model, names = question.model, choice.phase.mode.system.constraint_names
+    model = question.model
     off: dict[str, float] = {}
     for name in sorted(candidates):
         A, b = terms.A[model.row(name)], float(terms.b[model.row(name)])
         if name in choice.closed:
-            force = float(choice.reactions[names.index(name)]) * np.abs(A).max()
+            force = choice.forces[name] * np.abs(A).max()
             # written so that NaN counts as a pull: a set whose reactions are not determined is never right
             scale = float(np.abs(terms.Q).max(initial=0.0))
             if not force >= -FORCE_ROUNDING * scale:
@@ -156,22 +198,6 @@ def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collect
             if not gap >= -ACCELERATION_ROUNDING * scale:
                 off[name] = -gap / scale
     return max(off, key=lambda name: off[name], default=None)
-
-
-def _refuse_dependent(question: Question, closed: frozenset[str], terms: Terms) -> None:
-    """Raise an error if the forces of closed contacts are not determined."""
-    model = question.model
-    equations = [model.row(name) for name in question.active]
-    rows = [model.row(name) for name in sorted(closed)]
-    # in the mass metric, and scaled to one length: the rank is not to depend on units
-    A = unit_rows(np.linalg.solve(np.linalg.cholesky(terms.M), terms.A.T).T)[0]
-    alone = rank(A[equations]) if equations else 0
-    if rows and rank(A[[*equations, *rows]]) < alone + len(rows):
-        raise ConstraintError(
-            f"the reactions of closed contacts must be determined; at t = {question.t:.6g} those of "
-            f"{quoted(sorted(closed))} are not: they support the same motion in more than one way. Leave out the "
-            f"redundant ones."
-        )
 
 
 def _refuse_several(

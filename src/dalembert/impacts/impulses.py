@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.common.names import quoted
 from dalembert.errors import ConstraintError
+from dalembert.numerics.linear_algebra import null_space
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 MOST_STATES = 20_000
@@ -25,6 +26,9 @@ MOST_STATES = 20_000
 
 ALLOWED = 1e-11
 """Rounding, relative to the velocities and impulses of the problem, that a solution may miss an inequality by."""
+
+SAME_VELOCITY = 1e-9
+"""Velocity per unit of impulse, of contacts whose mobility is one, that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,13 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
         return Impulses(found[:k], found[k:])
     # expansion: a contact returns at least e of the impulse of its compression
     returned = np.where(poisson, e, 0.0) * np.maximum(found[:k], 0.0)
+    pressing = [i for i in range(k) if found[i] > 0 and not contacts[i].two_sided]
+    own = W[np.ix_(pressing, pressing)]
+    for shift in null_space(own):
+        # contacts that share their impulse in compression must return the same part of it
+        if np.abs(W[:, pressing] @ (e[pressing] * shift)).max() > SAME_VELOCITY:
+            names = [contacts[i].name for i, part in zip(pressing, shift, strict=True) if abs(part) > SAME_VELOCITY]
+            raise ConstraintError(_shared_impulse(names, "their coefficients of restitution differ"))
     least = returned + np.where(poisson, found[:k], 0.0)
     found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), least)
     return Impulses(found[:k], found[k:])
@@ -137,11 +148,31 @@ def _solution(
         if _is_valid(
             contacts, normal, tangential, found, after, restitution * velocities[:k], least, scale, impulse_scale
         ):
+            _refuse_undetermined(contacts, G, W, found)
             return found
     raise ConstraintError(
         f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
         f"are none: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
         f"coefficients of friction, or end the motion before by an event."
+    )
+
+
+def _refuse_undetermined(contacts: Sequence[ImpulseContact], G: Floats, W: Floats, found: Floats) -> None:
+    """Raise an error if contacts can share an impulse in ways that lead to different velocities, due to friction."""
+    k = len(contacts)
+    for shift in null_space(G):
+        moved = [i for i in range(k) if abs(shift[i]) > SAME_VELOCITY]
+        inside = all(found[i] > 0 or contacts[i].two_sided for i in moved)
+        if moved and inside and np.abs(W @ shift).max() > SAME_VELOCITY:
+            names = [contacts[i].name for i in moved]
+            raise ConstraintError(_shared_impulse(names, "their friction differs"))
+
+
+def _shared_impulse(names: Sequence[str], reason: str) -> str:
+    return (
+        f"the velocities after an impact must not depend on how contacts share its impulse; those of {quoted(names)} "
+        f"do, since {reason}, and rigid bodies do not determine the shares. Give them equal coefficients, leave out "
+        f"some of them, or pass `solver=da.MoreauJean(step)`."
     )
 
 

@@ -26,7 +26,7 @@ from dalembert.model.expression_values import expression_values
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.numerics.linear_algebra import rank
-from dalembert.stick_slip.modes import Mode
+from dalembert.stick_slip.modes import Mode, cached_mode
 from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.segment import Segment
 
@@ -82,14 +82,18 @@ def _segment_outputs(segment: Segment, times: Floats, system: System) -> dict[st
     """Return the outputs of one segment, with columns for all constraints of the system."""
     phase, own = segment.phase, segment.phase.mode.system
     found = _mode_outputs(segment, times)
+    shared = found.pop("shared")
     if own.constraint_names == system.constraint_names:
-        return found
+        return found | shared
     y = np.concatenate([found["q"], found["qd"]], axis=1)
     places = [system.constraint_names.index(name) for name in own.constraint_names]
     for name in PER_CONSTRAINT:
         whole = np.zeros((len(times), len(system.constraints)))
         whole[:, places] = found[name]
         found[name] = whole
+    for name, values in shared.items():
+        names = () if phase.sharing is None else phase.sharing.whole.constraint_names
+        found[name][:, [system.constraint_names.index(own) for own in names]] = values
     for k, constraint in enumerate(system.constraints):
         if constraint.one_sided and k not in places:
             gap = expression_values(system, (constraint.expression,))(times, y, phase.p)[:, 0]
@@ -105,9 +109,10 @@ def _mode_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
     del found["accurate"]
     y = np.concatenate([found["q"], found["qd"]], axis=1)
     found |= control_along(mode.dynamics, y, times, phase.values)
+    shared = _shared_forces(phase, times, y, found)
     found["reactions"] = phase.admissible(times, y, found["reactions"])
     if not mode.sticking:
-        return found
+        return found | {"shared": shared}
     m = len(system.constraints)
     ideal, multipliers = _ideal(phase, times, y, found["acceleration"])
     return found | {
@@ -116,7 +121,27 @@ def _mode_outputs(segment: Segment, times: Floats) -> dict[str, Any]:
         "nonideal_force": found["ideal_force"] + found["nonideal_force"] - ideal,
         "multipliers": multipliers,
         "rank": _ranks(phase, times, y, found["rank"]),
+        "shared": shared | ({"multipliers": _distributed(phase, times, y, multipliers)} if shared else {}),
     }
+
+
+def _shared_forces(phase: Phase, times: Floats, y: Floats, found: dict[str, Any]) -> dict[str, Floats]:
+    """Return reactions and multipliers (T, m) of a phase in which closed contacts share their load, if they do."""
+    if phase.sharing is None:
+        return {}
+    m = len(phase.sharing.whole.constraints)
+    reactions = phase.distributed(times, y, found["reactions"])
+    if phase.undetermined:  # the distribution that friction allows
+        reactions = phase.admissible(times, y, found["reactions"])
+    own = found["multipliers"][:, : len(phase.mode.system.constraints)]
+    return {"reactions": reactions[:, :m], "multipliers": _distributed(phase, times, y, own)}
+
+
+def _distributed(phase: Phase, times: Floats, y: Floats, multipliers: Floats) -> Floats:
+    """Return the multipliers of all closed contacts, distributed as their reactions without friction."""
+    assert phase.sharing is not None
+    frictionless = cached_mode(phase.mode.system, phase.mode.contacts, ())
+    return phase.sharing.distributed(frictionless, phase.values, times, y, multipliers)
 
 
 def _ideal(phase: Phase, times: Floats, y: Floats, acceleration: Floats) -> tuple[Floats, Floats]:
@@ -176,6 +201,17 @@ def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
         f"as long as some distribution of the load is within all static limits; reactions are one of many possible."
         for names in undetermined
         if names
+    ]
+    sharing = dict.fromkeys(
+        (segment.phase.sharing.shared, bool(segment.phase.undetermined))
+        for segment in segments
+        if segment.phase.sharing is not None
+    )
+    notes += [
+        f"{quoted(names)} share their load in a way that the motion does not determine: their reactions are the "
+        f"shortest ones, with the least sum of squares, that press."
+        for names, sticks in sharing
+        if not sticks
     ]
     if kept:
         notes.append(

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.integration.start_states import terms_at
+from dalembert.integration.start_states import terms_of_states
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact
-from dalembert.numerics.linear_algebra import null_spaces, rank, unit_rows
-from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE, TINY
+from dalembert.numerics.tolerances import TINY
+from dalembert.stick_slip.cone_margin import Cones, largest_cone_margin
+from dalembert.stick_slip.largest_margin import has_few_vertices, largest_margin
 from dalembert.stick_slip.modes import Mode
+from dalembert.stick_slip.shared_contacts import free_reactions
 
 NORMAL_DIRECTIONS = 8
 """Directions of a normal force in a plane from which the search for a distribution starts."""
@@ -50,9 +52,10 @@ class Holding(NamedTuple):
 
 
 class _Conditions(NamedTuple):
-    """Conditions on a distribution, each linear in the free parameters z (T, d) for one direction of each normal force.
+    """Conditions on a distribution with free parameters z (T, d), for given directions of the normal forces: linear in
+    z, and cones where friction forces are vectors.
 
-    required, normal      forces (T, c) and components of normal forces (T, k) of each contact at z = 0, and
+    required, normal      friction forces (T, c) and components of normal forces (T, k) of each contact at z = 0, and
     by_z                  their slopes (T, …, d)
     coefficient           μₛ (T,) of each contact
     pressing              reactions (T, i) that must not pull, with their slopes
@@ -71,23 +74,53 @@ class _Conditions(NamedTuple):
     def lines(self, directions: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the distances a (T, k) from the limits at z = 0, relative to the largest force, and their slopes."""
         values, slopes = [*self.pressing.T], [*np.moveaxis(self.pressing_by_z, 1, 0)]
-        for i, u in enumerate(directions):
-            limit = self.coefficient[i] * np.sum(u * self.normal[i], axis=1)
-            limit_by_z = self.coefficient[i][:, None] * np.einsum("tc,tcd->td", u, self.normal_by_z[i])
+        for i, (limit, limit_by_z) in enumerate(self._limits(directions)):
             for sign in (1, -1):
-                values.append(limit + sign * self.required[i])
-                slopes.append(limit_by_z + sign * self.required_by_z[i])
+                values.append(limit + sign * self.required[i][:, 0])
+                slopes.append(limit_by_z + sign * self.required_by_z[i][:, 0])
         return np.stack(values, axis=1) / self.scale[:, None], np.stack(slopes, axis=1) / self.scale[:, None, None]
+
+    def cones(self, directions: Sequence[Floats]) -> Cones:
+        """Return the same conditions where friction forces are vectors; those along a line have a component zero."""
+        limits = self._limits(directions)
+        parts = (
+            self.pressing,
+            self.pressing_by_z,
+            np.stack([limit for limit, _ in limits], axis=1),
+            np.stack([slope for _, slope in limits], axis=1),
+            _stacked(self.required),
+            _stacked(self.required_by_z),
+        )
+        return Cones(*(x / self.scale.reshape(-1, *(1 for _ in x.shape[1:])) for x in parts))
+
+    def _limits(self, directions: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
+        """Return the limits (T,) of friction forces at z = 0 for directions of the normal forces, and their slopes."""
+        return [
+            (
+                mu * np.sum(u * normal, axis=1),
+                mu[:, None] * np.einsum("tc,tcd->td", u, slopes),
+            )
+            for mu, u, normal, slopes in zip(self.coefficient, directions, self.normal, self.normal_by_z, strict=True)
+        ]
 
     def normal_directions(self, z: Floats) -> list[Floats]:
         """Return the unit vectors (T, k) along the normal forces."""
-        found: list[Floats] = []
-        for normal, slopes in zip(self.normal, self.normal_by_z, strict=True):
-            there = normal + np.einsum("tcd,td->tc", slopes, z)
-            length = np.linalg.norm(there, axis=1, keepdims=True)
-            first = np.eye(there.shape[1])[:1]
-            found.append(np.where(length > 0, there, first) / np.where(length > 0, length, 1.0))
-        return found
+        pairs = zip(self.normal, self.normal_by_z, strict=True)
+        return [_unit(normal + np.einsum("tcd,td->tc", slopes, z)) for normal, slopes in pairs]
+
+    def in_proportion(self) -> Floats:
+        """Return z (T, d) with friction forces in proportion to their limits as far as possible, at the same loads."""
+        # least squares with weights 1/limit have this minimum wherever the load allows it
+        weights = [
+            np.maximum(mu * np.linalg.norm(N, axis=1), TINY)
+            for mu, N in zip(self.coefficient, self.normal, strict=True)
+        ]
+        roots = [np.sqrt(weight / self.scale)[:, None] for weight in weights]
+        forces = [force / root for force, root in zip(self.required, roots, strict=True)]
+        values = np.concatenate([*forces, *(0 * N for N in self.normal)], axis=1)
+        by_z = zip((*self.required_by_z, *self.normal_by_z), (*roots, *roots), strict=True)
+        slopes = np.concatenate([slope / root[:, :, None] for slope, root in by_z], axis=1)
+        return -np.einsum("tdk,tk->td", np.linalg.pinv(slopes), values)
 
     def some(self, places: Any) -> _Conditions:
         """Return the conditions at some of the times."""
@@ -103,7 +136,7 @@ def holding(
     parameters: tuple[dict[str, float], Any],
     reactions: Floats,
 ) -> Holding:
-    """Return whether contacts that slide along lines can hold their load, at times (T,) and states (T, 2n).
+    """Return whether contacts can hold their load, at times (T,) and states (T, 2n).
 
     ``pressing`` names constraints whose reactions must not be negative; ``parameters`` are those of the system by name,
     and of the mode in its order; ``reactions`` (T, rows) is one distribution.
@@ -113,8 +146,12 @@ def holding(
     """
     free = _free_parameters(mode, at, parameters[1])
     conditions = _conditions(mode, contacts, pressing, at, parameters[0], reactions, free)
-    margin, z, directions = _search(conditions, conditions.normal_directions(np.zeros(free.shape[::2])))
-    for start in _starts(conditions):
+    presses = [c.name in pressing and N.shape[1] == 1 for c, N in zip(contacts, conditions.normal, strict=True)]
+    first = conditions.normal_directions(np.zeros(free.shape[::2]))
+    # the sign of a normal force that presses is known
+    first = [np.ones_like(u) if positive else u for u, positive in zip(first, presses, strict=True)]
+    margin, z, directions = _search(conditions, first)
+    for start in () if all(presses) else _starts(conditions, presses):
         # other directions are tried only where the first one finds no distribution
         worse = np.flatnonzero(margin < 0)
         if not len(worse):
@@ -125,22 +162,20 @@ def holding(
         margin[worse[better]], z[worse[better]] = other[better], z_there[better]
         for mine, theirs in zip(directions, u_there, strict=True):
             mine[worse[better]] = theirs[better]
-    a, slopes = conditions.lines(directions)
-    shift = _share_of_shift(a, np.einsum("tkd,td->tk", slopes, z), margin)
+    if any(required.shape[1] > 1 for required in conditions.required):
+        given = conditions.cones(directions).margin(np.zeros_like(z))
+        shift = np.where((margin > 0) & (given >= MARGIN_KEPT * margin), 0.0, 1.0)
+    else:
+        a, slopes = conditions.lines(directions)
+        shift = _share_of_shift(a, np.einsum("tkd,td->tk", slopes, z), margin)
     return Holding(margin, reactions + shift[:, None] * np.einsum("trd,td->tr", free, z))
 
 
 def _free_parameters(mode: Mode, at: tuple[Floats, Floats], values: Any) -> Floats:
     """Return a basis (T, rows, d) of the changes of reactions that have no effect on the motion."""
     times, states = at
-    n = states.shape[1] // 2
-    rows = np.stack(
-        [np.asarray(terms_at(mode.dynamics, y[:n], y[n:], t, values).A) for t, y in zip(times, states, strict=True)]
-    )
-    unit, scales = unit_rows(rows, np.ones(rows.shape[:2]))
-    # of the first time: in one phase the rank does not change, and arrays need one shape
-    deficit = rows.shape[1] - int(rank(unit[0], SOLVED_RANK_TOLERANCE))
-    return null_spaces(unit.swapaxes(1, 2), deficit) * scales[:, :, None]
+    own = np.array(values, float)
+    return free_reactions(terms_of_states(mode.dynamics, states, times, np.broadcast_to(own, (len(times), len(own)))).A)
 
 
 def _conditions(
@@ -154,7 +189,7 @@ def _conditions(
 ) -> _Conditions:
     t, y = at
     system = mode.system
-    held = [mode.rows(c).start for c in contacts]
+    held = [mode.rows(c) for c in contacts]
     laws = [system.laws[c.number].law for c in contacts]
     normal, normal_by_z = list[Floats](), list[Floats]()
     for law in laws:
@@ -165,26 +200,26 @@ def _conditions(
         changes = [values(t, y, p, reactions + free[:, :, j]) - here for j in range(free.shape[2])]
         normal_by_z.append(np.stack(changes, axis=2))
     coefficients = expression_values(system, tuple(c.mu_static for c in contacts))(t, y, p)
-    required = [reactions[:, row] for row in held]
+    required = [reactions[:, rows] for rows in held]
     pushed = [system.constraint_names.index(name) for name in pressing if name in system.constraint_names]
-    forces = [*(np.abs(f) for f in required), *(np.linalg.norm(N, axis=1) for N in normal)]
+    forces = [np.linalg.norm(force, axis=1) for force in (*required, *normal)]
     # relative to the largest force, so that the margin has no unit
     scale = np.maximum(np.max(forces, axis=0), TINY)
-    slopes = [free[:, row] for row in held]
+    slopes = [free[:, rows] for rows in held]
     mu = list(coefficients.T)
     return _Conditions(required, slopes, normal, normal_by_z, mu, reactions[:, pushed], free[:, pushed], scale)
 
 
-def _starts(conditions: _Conditions) -> Iterator[tuple[Floats, ...]]:
+def _starts(conditions: _Conditions, presses: Sequence[bool]) -> Iterator[tuple[Floats, ...]]:
     """Return directions of the normal forces, one for each contact, from which to search."""
     choices: list[list[Floats]] = []
-    for normal in conditions.normal:
+    for normal, positive in zip(conditions.normal, presses, strict=True):
         size = normal.shape[1]
         axes = [sign * axis for axis in np.eye(size) for sign in (1, -1)]
         if size == 2:
             angles = 2 * np.pi * np.arange(NORMAL_DIRECTIONS) / NORMAL_DIRECTIONS
             axes = [np.array([np.cos(angle), np.sin(angle)]) for angle in angles]
-        choices.append(axes)
+        choices.append(axes[:1] if positive else axes)
     return islice(product(*choices), MAX_STARTS)
 
 
@@ -195,13 +230,13 @@ def _search(conditions: _Conditions, directions: list[Floats]) -> tuple[Floats, 
     margin is not smaller, until it is positive or does not grow any more.
     """
     vectors = any(normal.shape[1] > 1 for normal in conditions.normal)
-    margin, z = _largest_margin(*conditions.lines(directions))
+    margin, z = _largest_margin(conditions, directions)
     for _ in range(MAX_ITERATIONS if vectors else 0):
         if (margin > SETTLED_MARGIN).all():  # one distribution within the limits is enough
             break
         turned = conditions.normal_directions(z)
         turned = [u if u.shape[1] > 1 else old for u, old in zip(turned, directions, strict=True)]
-        larger, z = _largest_margin(*conditions.lines(turned))
+        larger, z = _largest_margin(conditions, turned)
         settled = bool((larger <= margin + SETTLED_MARGIN).all())
         margin, directions = larger, turned
         if settled:
@@ -209,36 +244,25 @@ def _search(conditions: _Conditions, directions: list[Floats]) -> tuple[Floats, 
     return margin, z, [np.array(u) for u in directions]
 
 
-def _largest_margin(a: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return the largest m (T,) ≤ 1 with a + slopes·z ≥ m in all of the conditions (T, k), and its z (T, d)."""
-    if slopes.shape[2] == 1:
-        return _largest_margin_on_a_line(a, slopes[:, :, 0])
-    from scipy.optimize import linprog
-
-    count, (k, d) = len(a), slopes.shape[1:]
-    margin, z = np.empty(count), np.empty((count, d))
-    for i in range(count):
-        rows = np.concatenate([-slopes[i], np.ones((k, 1))], axis=1)
-        limits = [(None, None)] * d + [(None, 1.0)]
-        found = linprog(np.append(np.zeros(d), -1.0), A_ub=rows, b_ub=a[i], bounds=limits)
-        assert found.x is not None  # z = 0 with a small m satisfies every condition, and m is bounded
-        z[i], margin[i] = found.x[:-1], found.x[-1]
-    return margin, z
+def _largest_margin(conditions: _Conditions, directions: list[Floats]) -> tuple[Floats, Floats]:
+    """Return the largest margins (T,) and their z (T, d) for directions of the normal forces."""
+    count = conditions.pressing.shape[1] + 2 * len(conditions.required)
+    lines = all(required.shape[1] == 1 for required in conditions.required)
+    if lines and has_few_vertices(count, conditions.pressing_by_z.shape[2]):
+        return largest_margin(*conditions.lines(directions))
+    return largest_cone_margin(conditions.cones(directions), conditions.in_proportion())
 
 
-def _largest_margin_on_a_line(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the same for one z: the least of several lines is largest where two of them meet."""
-    # one more line, m = 1, bounds the margin
-    a, b = (np.append(x, np.full((len(x), 1), end), axis=1) for x, end in ((a, 1.0), (b, 0.0)))
-    first, second = np.triu_indices(a.shape[1], 1)
-    slope = b[:, first] - b[:, second]
-    meet = np.where(slope != 0, a[:, second] - a[:, first], 0.0) / np.where(slope != 0, slope, 1.0)
-    # also z = 0, for conditions that are all parallel
-    meet = np.append(meet, np.zeros((len(a), 1)), axis=1)
-    least = np.min(a[:, None] + b[:, None] * meet[:, :, None], axis=2)
-    best = np.argmax(least, axis=1)
-    here = np.arange(len(a))
-    return least[here, best], meet[here, best][:, None]
+def _stacked(parts: Sequence[Floats]) -> Floats:
+    """Return vectors (T, c, …) of several contacts as one array, with further components zero where c is less."""
+    size = max(x.shape[1] for x in parts)
+    return np.stack([np.pad(x, [(0, 0), (0, size - x.shape[1]), *[(0, 0)] * (x.ndim - 2)]) for x in parts], axis=1)
+
+
+def _unit(v: Floats) -> Floats:
+    """Return vectors (T, c) divided by their lengths; the first unit vector for those that vanish."""
+    length = np.linalg.norm(v, axis=1, keepdims=True)
+    return np.where(length > 0, v, np.eye(v.shape[1])[:1]) / np.where(length > 0, length, 1.0)
 
 
 def _share_of_shift(a: Floats, change: Floats, margin: Floats) -> Floats:

@@ -21,6 +21,7 @@ from dalembert.numerics.tolerances import TINY
 from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.load_distribution import Holding, holding
 from dalembert.stick_slip.modes import LOAD_ROUNDING, FrictionLoad, Mode
+from dalembert.stick_slip.shared_contacts import SharedContacts
 
 TURNING_COSINE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""
@@ -42,6 +43,7 @@ class Phase:
     frictionless    contacts whose coefficient is zero, which neither stick nor slide
     pressing        names of constraints whose reactions must not be negative
     guards          further functions of the motion that end the phase
+    sharing         closed contacts that share their load in a way that is not determined; None if there are none
     """
 
     mode: Mode
@@ -54,6 +56,8 @@ class Phase:
     undetermined: tuple[Contact, ...] = ()
     frictionless: tuple[Contact, ...] = ()
     pressing: tuple[str, ...] = ()
+    sharing: SharedContacts | None = None
+    _held: dict[Any, Holding] = field(default_factory=dict[Any, Holding], init=False, repr=False)
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
@@ -71,11 +75,24 @@ class Phase:
 
     def admissible(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
         """Return reactions (T, rows) with the load of undetermined contacts shared within their limits, if possible."""
+        if self.sharing is not None:
+            reactions = self.sharing.in_mode(self.mode, self.distributed(t, y, reactions))
         return self.holding(t, y, reactions).reactions if self.undetermined else reactions
+
+    def distributed(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
+        """Return the reactions (T, rows) of all closed contacts, those included that the mode leaves out."""
+        assert self.sharing is not None
+        return self.sharing.distributed(self.mode, self.values, t, y, reactions)
 
     def holding(self, t: Floats, y: Floats, reactions: Floats) -> Holding:
         """Return whether undetermined contacts hold their load at times (T,)."""
-        return holding(self.mode, self.undetermined, self.pressing, (t, y), (self.p, self.values), reactions)
+        # the same states are asked for several times: for outputs, for margins and for the end of the phase
+        key = (t.tobytes(), y.tobytes())
+        if key not in self._held:
+            self._held.clear()
+            given = (self.p, self.values)
+            self._held[key] = holding(self.mode, self.undetermined, self.pressing, (t, y), given, reactions)
+        return self._held[key]
 
     def velocity(self, contact: Contact, t: Any, y: Floats) -> Floats:
         return self.mode.velocity(contact, t, y, self.p)
@@ -105,13 +122,38 @@ class Phase:
         values = expression_values(system, tuple(guard.expression for guard in self.guards), further)
         with np.errstate(all="ignore"):  # values that are not numbers end the phase, with an error
             found = values(t, y, self.p, reactions=reactions)
+        if self.sharing is not None:
+            for i, forces in self._shared_forces(t, y, reactions).items():
+                found[..., i] = forces
         return np.stack([guard.sign * found[..., i] + guard.offset for i, guard in enumerate(self.guards)])
+
+    def _shared_forces(self, t: Any, y: Floats, reactions: Floats) -> dict[int, Floats]:
+        """Return the reactions (…) of closed contacts that share their load, by the numbers of their guards.
+
+        They are those of the distribution whose least one is largest: one is negative only if no distribution presses.
+        """
+        assert self.sharing is not None
+        states = (np.atleast_1d(t), np.atleast_2d(y), np.atleast_2d(reactions))
+        forces = self.sharing.least_reactions(self.mode, self.values, *states)
+        columns = {name: forces[:, k].reshape(np.shape(t)) for k, name in enumerate(self.sharing.closed)}
+        return {i: columns[guard.name] for i, guard in enumerate(self.guards) if self.is_shared(guard)}
+
+    def is_shared(self, guard: Guard) -> bool:
+        """Return whether a guard is the reaction of a closed contact that shares its load with others."""
+        return self.sharing is not None and guard.kind == "force" and guard.name in self.sharing.shared
+
+    def friction_differs(self, t: Floats, y: Floats) -> NDArray[np.bool_]:
+        """Return at which times (k,) friction depends on how closed contacts share their load."""
+        if self.sharing is None:
+            return np.zeros(len(t), bool)
+        fastest = max(self.peak_speeds.values(), default=0.0)
+        return self.sharing.friction_differs(self.mode, self.values, t, y, fastest)
 
     def margins(self, t: Floats, y: Floats, reactions: Floats) -> Floats:
         """Return the distances of contacts and guards from a transition, (contacts + guards, k), at most one."""
         directed = {c: direction for c, direction in self.directions.items() if c not in self.frictionless}
         watched = [self.velocity(c, t, y) @ direction for c, direction in directed.items()]
-        watched += [*self.guard_values(t, y, reactions)] if self.guards else []
+        watched += self._guard_margins(t, y, reactions)
         found = np.array(
             [
                 # relative to the largest one, so that the resolution of a transition does not depend on units
@@ -121,6 +163,14 @@ class Phase:
             ]
         )
         return found.reshape(-1, len(t))  # where no contact has friction, there is nothing to watch
+
+    def _guard_margins(self, t: Floats, y: Floats, reactions: Floats) -> list[Floats]:
+        """Return the values of the guards, and the least one in place of those of contacts that share their load."""
+        if not self.guards:
+            return []
+        values, shared = self.guard_values(t, y, reactions), [self.is_shared(guard) for guard in self.guards]
+        own = [value for value, together in zip(values, shared, strict=True) if not together]
+        return [*own, values[shared].min(axis=0)] if any(shared) else own
 
     @property
     def determined(self) -> tuple[Contact, ...]:
@@ -138,4 +188,4 @@ class Phase:
             found |= self.holding(t, y, reactions).margin < -LOAD_ROUNDING
         if self.guards:
             found |= ~(self.guard_values(t, y, reactions) >= 0).all(axis=0)
-        return found
+        return found | self.friction_differs(t, y)

@@ -63,12 +63,28 @@ class Release:
         if not phase.undetermined or self._holds(phase):
             return phase, slipping
         self._refuse_unless_searched(phase)
+        if any(len(c.velocity) > 1 for c in phase.undetermined):
+            # in a plane, directions are corrected afterwards so that accelerations agree with them
+            return self._one_by_one(slipping | self._along_load(phase))
         for more in _ways_to_slip(phase.undetermined):
             other = self._one_by_one(slipping | more)
             if self._is_consistent(*other):
                 return other
         self._refuse(phase.undetermined, "no way of slipping agrees with friction")
         raise AssertionError  # never reached
+
+    def _along_load(self, phase: Phase) -> Directions:
+        """Return the directions of undetermined contacts that all begin to slide where the whole load drives them."""
+        reactions = self._reactions(phase)
+        loads = [reactions[phase.mode.rows(c)] for c in phase.undetermined]
+        size = max(map(len, loads))
+        whole = -np.sum([load for load in loads if len(load) == size], axis=0)
+        # a load that is balanced turns the body: each contact follows its own share
+        balanced = np.linalg.norm(whole) <= SLIP_ROUNDING * np.linalg.norm(np.concatenate(loads))
+        return {
+            c: unit_vector(-load if balanced or len(load) < size else whole)
+            for c, load in zip(phase.undetermined, loads, strict=True)
+        }
 
     def _one_by_one(self, slipping: Directions) -> tuple[Phase, Directions]:
         """Return the phase after the release of all contacts whose force and limit are determined, and exceed."""
@@ -136,7 +152,7 @@ class Release:
     def _refuse_unless_searched(self, phase: Phase) -> None:
         """Raise an error for contacts for which distributions of their load are not searched."""
         laws = phase.mode.system.laws
-        planar = [c for c in phase.undetermined if len(c.velocity) > 1]
+        planar = [c for c in phase.undetermined if len(c.velocity) > 1 and c.name not in phase.pressing]
         ideal = [c for c in phase.undetermined if laws[c.number].law.normal != "actual"]
         if planar:
             self._refuse(

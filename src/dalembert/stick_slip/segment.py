@@ -51,6 +51,9 @@ towards a pole, also where it is as slow as that of a cube root."""
 BRACKET_DIVISIONS = 64
 """Number of parts into which the bracket of a transition is divided at once."""
 
+UNLOADED = 1e-10
+"""Reaction of a contact that shares its load, relative to the largest one, that is rounding where others open."""
+
 
 @dataclass(frozen=True, eq=False)
 class Segment:
@@ -96,10 +99,18 @@ class Segment:
             return ()
         values = self._guard_values
         found = tuple(guard for guard, value in zip(self.phase.guards, values, strict=True) if value < 0)
-        if found or self.phase.mode.contacts:
-            return found
-        # one state and many may round differently, and nothing else ends a phase without friction
-        return (self.phase.guards[int(np.argmin(values))],)
+        if not found and not self.phase.mode.contacts:
+            # one state and many may round differently, and nothing else ends a phase without friction
+            found = (self.phase.guards[int(np.argmin(values))],)
+        if any(self.phase.is_shared(guard) for guard in found):
+            unloaded = zip(self.phase.guards, self._unloaded(values), strict=True)
+            found = (*found, *(guard for guard, opens in unloaded if opens and guard not in found))
+        return found
+
+    def _unloaded(self, values: Floats) -> NDArray[np.bool_]:
+        """Return which guards are negative, or of contacts that share their load and have none but for rounding."""
+        shared = np.array([self.phase.is_shared(guard) for guard in self.phase.guards])
+        return (values < 0) | (shared & (values <= UNLOADED * np.abs(values[shared]).max(initial=0.0)))
 
     @cached_property
     def poles(self) -> tuple[Guard, ...]:
@@ -115,6 +126,14 @@ class Segment:
         far, near = np.abs(self.phase.guard_values(times, y, reactions)).T
         grown = near > POLE_GROWTH * far
         return tuple(guard for guard, pole in zip(self.phase.guards, grown, strict=True) if pole)
+
+    @cached_property
+    def redistributes(self) -> bool:
+        """Whether contacts that share their load come to rest or slip at the end, or their friction is undetermined."""
+        if self.phase.sharing is None or not self.path.stopped:
+            return False
+        here = np.array([self.last]), self.final[0][None]
+        return bool(self.stopped() or self.released() or self.phase.friction_differs(*here)[0])
 
     @property
     def undefined(self) -> tuple[Guard, ...]:

@@ -178,7 +178,7 @@ class StickSlipSimulation:
             if not segment.path.stopped or segment.undefined or self._is_stalled():
                 self._raise_failure(times, float(times[-1]))
             t = segment.end
-            if segment.fired:
+            if segment.fired or segment.redistributes:
                 return segment.final[0]
             ended = {"stopped": segment.stopped(), "released": segment.released(), "peak_speeds": segment.peak_speeds}
             phase, y = self._next(segment.phase, segment.final[0], t, times, **ended)
@@ -224,7 +224,8 @@ class StickSlipSimulation:
         """Record the contacts that stick or slip after a transition."""
         # by name, because phases with other constraints number their laws otherwise
         stuck, held = ({(c.name, c.velocity) for c in phase.mode.sticking} for phase in (before, after))
-        for contact in after.mode.contacts:
+        known = after.mode.contacts if after.sharing is None else contacts(after.sharing.whole)
+        for contact in known:
             was, is_ = ((contact.name, contact.velocity) in names for names in (stuck, held))
             if was != is_:
                 self.events.append(run_event(t, contact.name, "sticks" if is_ else "slips", y, y))

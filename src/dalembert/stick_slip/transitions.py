@@ -154,15 +154,21 @@ def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Float
     """Return the phase with released contacts sliding in the direction in which they start to move.
 
     This need not be the direction of the load, where the inertia depends on direction. The iteration d → a + γd, with a
-    the slip acceleration under friction along d and γ the part of a that friction causes, converges to a parallel to d.
+    the slip acceleration under friction along d and γ the largest acceleration that friction causes in any direction,
+    converges to a parallel to d.
     """
     planar = [contact for contact in released if len(contact.velocity) > 1]
     for contact in planar:
+
+        def slides(direction: Floats, phase: Phase = phase, contact: Contact = contact) -> Floats:
+            along = replace(phase, directions={**phase.directions, contact: direction})
+            return _slip_acceleration(along, contact, planar, y, t)
+
+        axes = np.eye(len(contact.velocity))
+        largest = np.linalg.norm([slides(axis) - slides(-axis) for axis in axes]) / 2
         for _ in range(MAX_DIRECTION_ITERATIONS):
             d = phase.directions[contact]
-            back = replace(phase, directions={**phase.directions, contact: -d})
-            ahead, behind = (_slip_acceleration(one, contact, planar, y, t) for one in (phase, back))
-            new = unit_vector(ahead + np.linalg.norm(behind - ahead) / 2 * d)
+            new = unit_vector(slides(d) + largest * d)
             phase = replace(phase, directions={**phase.directions, contact: new})
             if np.linalg.norm(new - d) < DIRECTION_ROUNDING:
                 break

@@ -36,7 +36,7 @@ def phase_with(before: Phase, sticking: Collection[Contact], directions: dict[Co
     """Return the phase in which some contacts stick, and the others slide in given directions."""
     mode = before.mode
     mode = cached_mode(mode.system, mode.contacts, tuple(sticking))
-    kept = {name: getattr(before, name) for name in ("guards", "pressing", "frictionless")}
+    kept = {name: getattr(before, name) for name in ("guards", "pressing", "frictionless", "sharing")}
     return Phase(mode, before.method, before.p, directions, {}, **kept)
 
 
