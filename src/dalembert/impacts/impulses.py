@@ -107,7 +107,8 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
         return Impulses(found[:k], found[k:])
     # expansion: a contact returns at least e of the impulse of its compression
     returned = np.where(poisson, e, 0.0) * np.maximum(found[:k], 0.0)
-    pressing = [i for i in range(k) if found[i] > 0 and not contacts[i].two_sided]
+    large = ALLOWED * np.abs(found).max()
+    pressing = [i for i in range(k) if found[i] > large and not contacts[i].two_sided]
     own = W[np.ix_(pressing, pressing)]
     for shift in null_space(own):
         # contacts that share their impulse in compression must return the same part of it
@@ -162,7 +163,7 @@ def _refuse_undetermined(contacts: Sequence[ImpulseContact], G: Floats, W: Float
     k = len(contacts)
     for shift in null_space(G):
         moved = [i for i in range(k) if abs(shift[i]) > SAME_VELOCITY]
-        inside = all(found[i] > 0 or contacts[i].two_sided for i in moved)
+        inside = all(found[i] > ALLOWED * np.abs(found).max() or contacts[i].two_sided for i in moved)
         if moved and inside and np.abs(W @ shift).max() > SAME_VELOCITY:
             names = [contacts[i].name for i in moved]
             raise ConstraintError(_shared_impulse(names, "their friction differs"))

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.impacts.impulses import ALLOWED, MOST_STATES
+from dalembert.errors import ConstraintError
+from dalembert.impacts.impulses import ALLOWED, MOST_STATES, SAME_VELOCITY, ImpulseContact, impact_impulses
 
 SYSTEMS_AT_ONCE = 2**15
 """Linear systems that are solved at once, to bound their memory."""
@@ -89,7 +90,29 @@ class ImpulsesOfMany:
             returned = np.where(poisson, part.restitution, 0.0) * np.maximum(pressed, 0.0)
             least = returned + np.where(poisson, pressed, 0.0)
             found[expands], solved[expands] = part._solutions(W[expands], newton[expands], least)
+        for i in np.flatnonzero(solved & self._may_share(W)):
+            solved[i] = self._is_determined(int(i), W[i])
         return found, solved
+
+    def _may_share(self, W: Floats) -> Flags:
+        """Return in which impacts some contacts depend on others, so that their impulses are not unique."""
+        k = len(self.rough)
+        sizes = np.linalg.svd(W[:, :k, :k], compute_uv=False)
+        return np.asarray(sizes[:, -1] <= SAME_VELOCITY * sizes[:, 0])
+
+    def _is_determined(self, i: int, W: Floats) -> bool:
+        """Return whether the velocities after one impact do not depend on how contacts share the impulse."""
+        given = zip(self.approach[i], self.restitution[i], self.slip[i], self.friction[i], strict=True)
+        kinds = zip(self.rough, self.two_sided, self.laws, strict=True)
+        contacts = [
+            ImpulseContact(str(j), float(v), float(e), float(w) if rough else None, float(mu), held, law)
+            for j, ((v, e, w, mu), (rough, held, law)) in enumerate(zip(given, kinds, strict=True))
+        ]
+        try:
+            impact_impulses(contacts, W)
+        except ConstraintError:
+            return False
+        return True
 
     def _solutions(self, W: Floats, restitution: Floats, least: Floats) -> tuple[Floats, Flags]:
         """Return impulses (N, 2k), the normal ones at least as given, and which impacts have a solution."""
