@@ -37,6 +37,8 @@ def refused(text):
     ("old", "new", "place", "message"),
     [
         ("-m*g", "-m*gg", (4, 25), "unknown name `gg`. Did you mean `g`?"),
+        ("-m*g", "sin x", (4, 22), "`sin` is a function. Write its argument in brackets, as in `sin(t)`."),
+        ("-m*g", "arctan*2", (4, 22), "`arctan` is a function. Write its argument in brackets, as in `arctan(t)`."),
         ('"-m*g"', '"""\n-m\n*gg"""', (6, 2), "unknown name `gg`"),
         ('"-m*g"', '"\\t-m*gg"', (4, 27), "unknown name `gg`"),
         ("x^2 + y^2 = 1", "x^2 + y^2 < 1", (6, 27), "an equation was expected; got the comparison `<`"),

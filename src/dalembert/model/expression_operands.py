@@ -80,6 +80,10 @@ def _known(parser: Parser, token: Token) -> Any:
             "value.",
             token,
         )
+    if ALIASES.get(token.text, token.text) in FUNCTIONS:
+        raise parser.error(
+            f"`{token.text}` is a function. Write its argument in brackets, as in `{token.text}(t)`.", token
+        )
     known = [*parser.names, *CONSTANTS]
     raise parser.error(f"unknown name `{token.text}`.{_nearest(token.text, known, 'The known names are')}", token)
 
