@@ -13,7 +13,7 @@ from dalembert.errors import ExpressionError, ModelError
 from dalembert.model.document import Budget, DocumentEntry, DocumentError
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_parser import parse, parse_equation, parse_inequality
-from dalembert.model.expression_work import MOST_VALUES
+from dalembert.model.expression_work import MOST_VALUES_OF_FILE
 from dalembert.model.signal import SignalData, signal_data
 from dalembert.model.symbols import t
 
@@ -26,9 +26,9 @@ def require_few_values(document: Mapping[str, Any]) -> None:
         if not isinstance(entry.value, (Mapping, list)):
             continue
         count += len(entry.value)
-        if count > MOST_VALUES:
+        if count > MOST_VALUES_OF_FILE:
             raise entry.error(
-                f"a file must have at most {MOST_VALUES} values; it has more. Write recorded data to CSV files "
+                f"a file must have at most {MOST_VALUES_OF_FILE} values; it has more. Write recorded data to CSV files "
                 "beside it, or state the model in Python."
             )
         inner = entry.table().values() if isinstance(entry.value, Mapping) else entry.list()

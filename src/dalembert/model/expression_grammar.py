@@ -26,9 +26,9 @@ from dalembert.model.expression_nodes import OperationError, Parsed
 from dalembert.model.expression_tokens import Token, tokens_of
 from dalembert.model.expression_work import (
     EXAMINED_PER_WORK,
-    EXPRESSION,
     MOST_WORK_OF_EXPRESSION,
     TOO_MUCH,
+    WORK_OF_EXPRESSION,
     digits_of_integers,
     work_of_operators,
 )
@@ -91,7 +91,7 @@ class Parser:
         self.take("end")
         if graph.atoms(part.expression, type(sp.nan), type(sp.zoo), type(sp.oo), type(-sp.oo)):
             raise self.error("an expression must be finite; this one divides by zero.", start)
-        return part._replace(work=EXPRESSION + self.work + self.examined // EXAMINED_PER_WORK)
+        return part._replace(work=WORK_OF_EXPRESSION + self.work + self.examined // EXAMINED_PER_WORK)
 
     def equation(self) -> Parsed:
         """Return left minus right of the equation that the whole text is."""

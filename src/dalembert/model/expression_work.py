@@ -23,7 +23,7 @@ MOST_DERIVED = 400_000
 """Largest work of what is derived from the expressions of a file, which a Lagrangian pendulum of 20 links needs; a
 tenth of it suffices for the gallery. A unit takes some 3 µs."""
 
-MOST_VALUES = 30_000
+MOST_VALUES_OF_FILE = 30_000
 """Largest number of values of a file: numbers, texts and tables."""
 
 MOST_PARTS_OF_FILE = 500_000
@@ -46,7 +46,7 @@ _ABRUPT_FUNCTIONS = ("abs", "min", "max", "floor", "ceiling", "frac", "mod", "he
 _ABRUPT_CONSTANT = 600
 _OF_CONSTANTS = (*_ABRUPT_FUNCTIONS, "sign")
 
-EXPRESSION = 4
+WORK_OF_EXPRESSION = 4
 """Work of an expression besides that of its parts."""
 
 TOO_MUCH = (
@@ -56,8 +56,8 @@ TOO_MUCH = (
 
 TOO_MUCH_IN_FILE = (
     f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, "
-    f"{EXPRESSION} more for every expression and one for every {EXAMINED_PER_WORK} parts of the operands of powers, "
-    "quotients and functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it in "
+    f"{WORK_OF_EXPRESSION} more for every expression and one for every {EXAMINED_PER_WORK} parts of the operands of "
+    "powers, quotients and functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it in "
     "Python."
 )
 

@@ -22,8 +22,11 @@ CENTRED = 1e-3
 ROUNDED_GAP = 1e-14
 """Distance of a margin from the largest one that is rounding."""
 
-LEAST_STEP = 1e-10
+LEAST_NEWTON_PART = 1e-10
 """Part of a Newton step below which no shorter one is tried."""
+
+BARRIER_ROUNDING = 1e-12
+"""Increase of the barrier, relative to it, that is rounding."""
 
 
 class Cones(NamedTuple):
@@ -101,7 +104,7 @@ def _newton_step(cones: Cones, x: Floats, weight: Floats) -> tuple[Floats, Float
     while True:
         after = _barrier(cones, x + length[:, None] * step, weight)
         # rounding of the barrier must not shorten the last steps
-        worse = ~(after <= before + 1e-12 * np.abs(before)) & (length > LEAST_STEP)
+        worse = ~(after <= before + BARRIER_ROUNDING * np.abs(before)) & (length > LEAST_NEWTON_PART)
         if not worse.any():
             break
         length = np.where(worse, length / 2, length)

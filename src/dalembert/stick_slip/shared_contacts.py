@@ -36,7 +36,7 @@ SAME_FRICTION = 1e-9
 STOPPING = 1e-12
 """Sliding speed, relative to the largest one before, that is rounding: its direction is uncertain by the ratio."""
 
-SLOWEST = 1e-9
+LEAST_SLIDING_DIFFERENCE = 1e-9
 """Difference of sliding velocities, relative to all velocities and at least to one, that is none: contacts that have
 just begun to slide have no accurate direction."""
 
@@ -119,12 +119,15 @@ class SharedContacts:
         change = np.abs(np.einsum("tnk,tkd->tnd", F, free[:, self.places])).max(axis=2)
         size = np.einsum("tnk,tkd->tnd", np.abs(F), np.abs(free[:, self.places])).max(axis=2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            allowed = SAME_FRICTION + (STOPPING * fastest + SLOWEST * (1 + np.abs(y[:, n:]).max(axis=1))) / speed
+            allowed = (
+                SAME_FRICTION
+                + (STOPPING * fastest + LEAST_SLIDING_DIFFERENCE * (1 + np.abs(y[:, n:]).max(axis=1))) / speed
+            )
             differs = (change > allowed[:, None] * size.max(axis=1, keepdims=True)).any(axis=1)
         # contacts that are left out of the equations must follow from them
         rate = np.einsum("trn,tn->tr", rows[:, self.places], y[:, n:])
         size = np.abs(rows[:, self.places]).sum(axis=2) * (1 + np.abs(y[:, n:]).max(axis=1, keepdims=True))
-        return differs | (np.abs(rate) > SLOWEST * (size + fastest)).any(axis=1)
+        return differs | (np.abs(rate) > LEAST_SLIDING_DIFFERENCE * (size + fastest)).any(axis=1)
 
     def _friction_of_unit_loads(self, t: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return the generalized friction (T, n, closed) for unit reactions, and the largest sliding speed (T,)."""
