@@ -52,12 +52,12 @@ def frictionless_set(
     metric, with which no gap closes. So they are unique although the reactions are not. All contacts that move along
     are returned.
     """
-    from scipy.optimize import nnls
-
     names = sorted(candidates)
     rows = [model.row(name) for name in (*active, *names)]
     if not names or not shared_names(_unit_rows(model, (*active, *names), terms), names):
         return []
+    from scipy.optimize import nnls
+
     root = np.linalg.cholesky(terms.M)
     A, free = np.linalg.solve(root, terms.A[rows].T), np.linalg.solve(root, terms.Q)
     lengths = np.linalg.norm(A, axis=0)
