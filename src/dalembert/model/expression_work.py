@@ -57,8 +57,8 @@ TOO_MUCH = (
 TOO_MUCH_IN_FILE = (
     f"the expressions of a file must have at most {MOST_WORK_OF_FILE} operations in all, counted as for one, "
     f"{WORK_OF_EXPRESSION} more for every expression and one for every {EXAMINED_PER_WORK} parts of the operands of "
-    "powers, quotients and functions or digits of whole numbers. Divide the model, state it as a mechanism, or build it "
-    "in Python."
+    "powers, quotients and functions or digits of whole numbers. Divide the model, state it as a mechanism, or build "
+    "it in Python."
 )
 
 TOO_MUCH_DERIVED = (
