@@ -188,7 +188,7 @@ def test_billion_laughs():
     many = "\n".join(f'e{k} = "d12"' for k in range(60))
     some = lines.split("\nd13")[0]
     text = GOOD.replace("[simulate]", f'[definitions]\nd0 = "x + 1"\n{some}\n{many}\n[simulate]')
-    assert "at most 500000 parts in all" in str(refused(text))
+    assert "at most 100000 parts in all" in str(refused(text))
 
 
 def test_work_of_a_file():

@@ -54,6 +54,12 @@ def nested(inner: str, outer: str, depth: int) -> str:
     return inner
 
 
+def deep(outer: str, count: int) -> str:
+    """Definitions a0, a1, …, each of which puts the one before it into a text ninety times."""
+    texts = [nested(f"a{k}", outer, 90) for k in range(count - 1)]
+    return definitions(['a0 = "q0"', *(f'a{k} = "{text}"' for k, text in enumerate(texts, start=1))])
+
+
 def _expressions() -> Iterator[tuple[str, str]]:
     one = "sin exp log tanh acot erf sinc coth acsch loggamma gamma abs floor frac heaviside sign"
     for name in one.split():
@@ -95,6 +101,8 @@ def _names() -> Iterator[tuple[str, str]]:
     yield "billion laughs of products", system(["a59"] * 10, definitions(laughs))
     laughs = ['a0 = "q0 + q1"', *(f'a{k} = "sin(a{k - 1}) + cos(a{k - 1})*a{k - 1}"' for k in range(1, 60))]
     yield "billion laughs of functions", system(["a59"] * 10, definitions(laughs))
+    yield "deep definitions of sums", system(["a99"] * 10, deep("({} + q{k})*t", 100))
+    yield "deep definitions of roots", system(["a20"] * 10, deep("sqrt({} + q{k})", 21))
     yield "many definitions", SMALL + definitions(f'd{k} = "x*{k}"' for k in range(24_000))
     yield "names that are alike", system(["a" * 190], definitions(f'{"a" * 60}{k} = "1"' for k in range(6000)))
     yield "many parameters", SMALL + "parameters = {" + ", ".join(f"p{k} = 1" for k in range(30_000)) + "}\n"
@@ -164,6 +172,8 @@ def _derived() -> Iterator[tuple[str, str]]:
     yield "Lagrangian of nested squares", lagrangian(30, inner)
     lines = ['a0 = "q0\'*q1"', *(f'a{k} = "a{k - 1}*sin(a{k - 1} + q{k}\')"' for k in range(1, 11))]
     yield "Lagrangian of definitions", lagrangian(30, "a10", definitions(lines))
+    yield "deep Lagrangian", lagrangian(10, "q0'^2 + a30", deep("q{k}*({} + 1)", 31))
+    yield "deep constraint", system(["0"] * 10, 'constraints = ["a30 = 1"]\n' + deep("q{k}*({} + 1)", 31))
     sums = ["+".join("*".join(f"(q{(i + j) % 30} + {i})" for j in range(24)) for i in range(40)) for _ in range(4)]
     yield "constraints of products", system(["0"] * 30, "constraints = [" + ", ".join(f'"{s}"' for s in sums) + "]\n")
     nests = [nested("q0", f"sin({{}} + q{{k}}*q{k % 9})", 60) for k in range(8)]

@@ -26,7 +26,7 @@ tenth of it suffices for the gallery. A unit takes some 3 µs."""
 MOST_VALUES_OF_FILE = 30_000
 """Largest number of values of a file: numbers, texts and tables."""
 
-MOST_PARTS_OF_FILE = 500_000
+MOST_PARTS_OF_FILE = 100_000
 """Largest number of parts of all expressions of a file."""
 
 MOST_CONDITIONS = 200
