@@ -199,16 +199,6 @@ PLANE = {"restitution": 0}
             ).constraints,
             "Coulomb of joint `c` must be given its `velocity`. No pair of directions is tangent to a whole sphere",
         ),
-        (
-            lambda b: da.RollingDisc(
-                "c", da.ground, da.Body("d", 1, (1, 1, 1)), radius=1, nonideal=da.Coulomb(0.1)
-            ).constraints,
-            r"A body that may slip is a `da.PlaneContact`, which rolls while friction holds it\.",
-        ),
-        (
-            lambda b: da.RollingOnLine("c", da.ground, b, radius=1, nonideal=da.Coulomb(0.1)).constraints,
-            "A body that may slip is a `da.PlaneContact`",
-        ),
         (lambda b: da.Revolute("c", da.ground, b, limits=(0, 1)).constraints, "an inequality needs a `restitution`"),
         (lambda b: da.Revolute("c", da.ground, b, limits=1, **PLANE), r"must be a pair \(least, greatest\)"),
         (lambda b: da.Revolute("c", da.ground, b, limits=(1, 0), **PLANE), r"must be given as \(least, greatest\)"),

@@ -14,7 +14,8 @@ from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joint_geometry import direction
 from dalembert.mechanisms.outlines import circle_in_plane, circle_in_space, rim_about, wheel
 from dalembert.mechanisms.rolling import disc_support, ellipses, ellipsoid_support
-from dalembert.mechanisms.rolling_on_round import check_radii, contact_normal, excess_distance, slip
+from dalembert.mechanisms.rolling_contact import slip
+from dalembert.mechanisms.rolling_on_round import check_radii, contact_normal, excess_distance
 from dalembert.mechanisms.vectors import across, dot, number, positive_number, quarter_turn, unit, vector
 
 

@@ -14,20 +14,32 @@ from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joint_geometry import direction
 from dalembert.mechanisms.outlines import straight_guide, wheel
-from dalembert.mechanisms.rolling import MAY_SLIP, carried
+from dalembert.mechanisms.rolling_contact import RollingContact, carried, slip
 from dalembert.mechanisms.vectors import dot, positive_number, quarter_turn
 
 
 @dataclass(frozen=True, repr=False)
-class RollingOnLine(Joint):
+class RollingOnLine(RollingContact):
     """A wheel that rolls on a line, in the plane.
 
     Parameters
     ----------
-    first      a point of the line, ``da.ground.at(0, 0)`` or of a body that carries it
-    second     the centre of the wheel
-    radius     of the wheel
-    along      the direction of the line in the axes of the first body; the wheel is on its left
+    first       a point of the line, ``da.ground.at(0, 0)`` or of a body that carries it
+    second      the centre of the wheel
+    radius      of the wheel
+    along       the direction of the line in the axes of the first body; the wheel is on its left
+    nonideal    friction such as ``da.Coulomb(mu)``, by which the wheel rolls or slips. It takes the place of the
+                equation that excludes slipping, unless it has a ``velocity`` of its own, as rolling resistance does
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> wheel = da.PlanarBody("wheel", mass=1, inertia=1 / 2, position=(0, 1), velocity=(6, 0))
+    >>> track = da.RollingOnLine("track", da.ground, wheel, radius=1, nonideal=da.Coulomb(0.2))
+    >>> thrown = da.Mechanism(wheel, track, da.Gravity((0, -10)))
+    >>> run = da.simulate(thrown.system, *thrown.assemble(), [0, 2])
+    >>> print([(event.kind, round(event.t, 9)) for event in run.events], run.qd[-1].round(9))
+    [('sticks', 1.0)] [ 4.  0. -4.]
     """
 
     radius: Any = None
@@ -43,19 +55,20 @@ class RollingOnLine(Joint):
     @property
     def contact_point(self) -> Any:
         """The position of the point of contact, in world axes."""
-        return self.second.position - self.radius * self.first.body.turn(quarter_turn(self.along))
-
-    def rows(self) -> Rows:
-        line, wheel = self.first.body, self.second
-        up = line.turn(quarter_turn(self.along))
-        away = wheel.position - self.first.position
-        touching = wheel.velocity - self.radius * wheel.body.turning * quarter_turn(up)
-        below = line.velocity_of(self.first.point) + line.turning * quarter_turn(away - self.radius * up)
-        return [("contact", dot(up, away) - self.radius), ("rolling", dot(line.turn(self.along), touching - below))]
+        return self.second.position - self.radius * self._up
 
     @property
-    def advice(self) -> str:
-        return MAY_SLIP
+    def _up(self) -> Any:
+        """The normal of the line, in world axes."""
+        return self.first.body.turn(quarter_turn(self.along))
+
+    @property
+    def contact_rows(self) -> Rows:
+        return [("contact", dot(self._up, self.second.position - self.first.position) - self.radius)]
+
+    @property
+    def slip_components(self) -> Rows:
+        return [("rolling", dot(self.first.body.turn(self.along), slip(self, -self.radius * self._up)))]
 
     def guides(self, region: Region) -> Sequence[Outline]:
         return (straight_guide(self.first, self.along, region),)

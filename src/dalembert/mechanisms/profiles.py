@@ -19,7 +19,7 @@ from dalembert.mechanisms.implicit_shapes import Region
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.joint_geometry import direction
 from dalembert.mechanisms.outlines import curve, profile_guide, wheel
-from dalembert.mechanisms.rolling_on_round import slip
+from dalembert.mechanisms.rolling_contact import RollingContact, slip
 from dalembert.mechanisms.vectors import constant, dot, evaluate, number, numbers, positive_number, quarter_turn, vector
 from dalembert.model import graph
 from dalembert.model.symbols import coordinates
@@ -123,8 +123,8 @@ class ProfileContact(Joint):
 
 
 @dataclass(frozen=True, repr=False)
-class RollingOnProfile(ProfileContact):
-    """A wheel that rolls on a profile without slipping, in the plane.
+class RollingOnProfile(RollingContact, ProfileContact):
+    """A wheel that rolls on a profile, in the plane.
 
     The parameter of the point of contact is a coordinate of the mechanism, ``s_name`` with the name of the joint. The
     reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other. The contact
@@ -139,6 +139,7 @@ class RollingOnProfile(ProfileContact):
                from the first point: ``lambda s: (s, s**2)``. The wheel is on its left as the parameter grows
     start      the parameter where the wheel touches at the start, at least approximately
     span       the range of the parameter that drawings show; by default the part near the motion
+    nonideal   friction such as ``da.Coulomb(mu)``, by which the wheel rolls or slips, as in ``da.RollingOnLine``
     """
 
     radius: Any = None
@@ -162,12 +163,14 @@ class RollingOnProfile(ProfileContact):
         """The unit vector from the profile to the wheel at the point of contact, in world axes."""
         return quarter_turn(self.tangent)
 
-    def rows(self) -> Rows:
-        return [
-            ("contact", dot(self.normal, self.second.position - self.contact_point) - self.radius),
-            ("foot", self.foot),
-            ("rolling", dot(self.tangent, slip(self, -self.radius * self.normal))),
-        ]
+    @property
+    def contact_rows(self) -> Rows:
+        apart = dot(self.normal, self.second.position - self.contact_point)
+        return [("contact", apart - self.radius), ("foot", self.foot)]
+
+    @property
+    def slip_components(self) -> Rows:
+        return [("rolling", dot(self.tangent, slip(self, -self.radius * self.normal)))]
 
     def guides(self, region: Region) -> Sequence[Outline]:
         if self.span is not None:

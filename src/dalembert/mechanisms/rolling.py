@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rolling without slipping, and knife edges: constraints on velocities."""
+"""Round bodies that roll on a plane in space."""
 
 from __future__ import annotations
 
@@ -7,34 +7,32 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 
 from dalembert.mechanisms.joint import Outline, Rows
 from dalembert.mechanisms.outlines import rim_about, wheel
+from dalembert.mechanisms.rolling_contact import RollingContact, slip
 from dalembert.mechanisms.spatial_joints import SpatialJoint
-from dalembert.mechanisms.vectors import across, dot, positive_number, quarter_turn, unit, vector
-
-MAY_SLIP = (
-    "It rolls without slipping. A body that may slip is a `da.PlaneContact`, which rolls while friction holds it."
-)
-"""The advice where friction is given to a body that rolls."""
+from dalembert.mechanisms.vectors import across, dot, positive_number, unit, vector
 
 
 @dataclass(frozen=True, repr=False)
-class Rolling(SpatialJoint):
-    """A round body that rolls on a plane without slipping; the plane may belong to a moving body.
+class Rolling(RollingContact, SpatialJoint):
+    """A round body that rolls on a plane; the plane may belong to a moving body.
 
     One equation keeps the body in contact, and two exclude slipping. A point and the normal define the plane.
 
     Parameters
     ----------
-    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
-    second    the centre of the round body
-    normal    out of the plane, in the axes of the first body
+    first       a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second      the centre of the round body
+    normal      out of the plane, in the axes of the first body
+    nonideal    friction at the point of contact, instead of the two equations
     """
 
+    in_the_plane: ClassVar[str] = "da.RollingOnLine"
     normal: Any = (0, 0, 1)
 
     def __post_init__(self) -> None:
@@ -59,36 +57,31 @@ class Rolling(SpatialJoint):
         """The position of the point of contact, in world axes."""
         return self.second.position + self.offset(self.first.body.turn(self.normal))
 
-    def rows(self) -> Rows:
-        plane, ball = self.first.body, self.second
-        up = plane.turn(self.normal)
-        down = self.offset(up)
-        touching = ball.velocity + sp.Matrix(ball.body.turning).cross(sp.Matrix(down))
-        slip = touching - carried(self.first, ball.position + down)
-        away = ball.position - self.first.position
-        sides = enumerate(across(self.normal), start=1)
-        return [
-            ("contact", dot(up, away) - self.height(up)),
-            *((f"rolling {k}", dot(plane.turn(side), slip)) for k, side in sides),
-        ]
+    @property
+    def contact_rows(self) -> Rows:
+        up = self.first.body.turn(self.normal)
+        return [("contact", dot(up, self.second.position - self.first.position) - self.height(up))]
 
     @property
-    def advice(self) -> str:
-        return MAY_SLIP
+    def slip_components(self) -> Rows:
+        plane = self.first.body
+        sliding = slip(self, self.offset(plane.turn(self.normal)))
+        return [(f"rolling {k}", dot(plane.turn(side), sliding)) for k, side in enumerate(across(self.normal), start=1)]
 
 
 @dataclass(frozen=True, repr=False)
 class RollingBall(Rolling):
-    """A ball that rolls on a plane without slipping; the plane may belong to a moving body.
+    """A ball that rolls on a plane; the plane may belong to a moving body.
 
     One equation keeps the ball in contact, and two exclude slipping. A point and the normal define the plane.
 
     Parameters
     ----------
-    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
-    second    the centre of the ball
-    normal    out of the plane, in the axes of the first body
-    radius    of the ball
+    first       a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second      the centre of the ball
+    normal      out of the plane, in the axes of the first body
+    radius      of the ball
+    nonideal    friction such as ``da.Coulomb(mu)``, by which the ball rolls or slips, as in ``da.RollingDisc``
     """
 
     radius: Any = None
@@ -109,18 +102,33 @@ class RollingBall(Rolling):
 
 @dataclass(frozen=True, repr=False)
 class RollingDisc(Rolling):
-    """A thin disc that rolls on a plane on its edge without slipping; the plane may belong to a moving body.
+    """A thin disc that rolls on a plane on its edge; the plane may belong to a moving body.
 
     One equation keeps the disc in contact, and two exclude slipping. A point and the normal define the plane. A disc
-    that may slip, leave the plane or rebound is a ``da.PlaneContact`` with ``radius``, ``axle`` and ``da.Coulomb(mu)``.
+    that may leave the plane or rebound is a ``da.PlaneContact`` with ``radius``, ``axle`` and ``da.Coulomb(mu)``.
 
     Parameters
     ----------
-    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
-    second    the centre of the disc
-    normal    out of the plane, in the axes of the first body
-    radius    of the disc
-    axle      the direction of its axle, in the axes of the second body
+    first       a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second      the centre of the disc
+    normal      out of the plane, in the axes of the first body
+    radius      of the disc
+    axle        the direction of its axle, in the axes of the second body
+    nonideal    friction such as ``da.Coulomb(mu)``. It takes the place of the two equations: the disc rolls while the
+                force that this needs is within the limit of friction, and slips otherwise. A law with a ``velocity`` of
+                its own, such as rolling resistance, leaves the equations as they are
+
+    Examples
+    --------
+    A disc that slides without spin ends up rolling at two thirds of its speed:
+
+    >>> import dalembert as da
+    >>> disc = da.Body("disc", mass=1, inertia=(0.25, 0.5, 0.25), position=(0, 0, 1), velocity=(6, 0, 0))
+    >>> edge = da.RollingDisc("edge", da.ground.at(0, 0, 0), disc, radius=1, nonideal=da.Coulomb(0.2))
+    >>> thrown = da.Mechanism(disc, edge, da.Gravity((0, 0, -10)))
+    >>> run = da.simulate(thrown.system, *thrown.assemble(), [0, 2])
+    >>> print([(event.kind, round(event.t, 9)) for event in run.events], run.qd[-1, :3].round(9))
+    [('sticks', 1.0)] [4. 0. 0.]
     """
 
     radius: Any = None
@@ -143,16 +151,17 @@ class RollingDisc(Rolling):
 
 @dataclass(frozen=True, repr=False)
 class RollingEllipsoid(Rolling):
-    """An ellipsoid that rolls on a plane without slipping; the plane may belong to a moving body.
+    """An ellipsoid that rolls on a plane; the plane may belong to a moving body.
 
     One equation keeps the ellipsoid in contact, and two exclude slipping. A point and the normal define the plane.
 
     Parameters
     ----------
-    first     a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
-    second    the centre of the ellipsoid
-    normal    out of the plane, in the axes of the first body
-    axes      its three half axes, along the axes of the second body
+    first       a point of the plane, ``da.ground.at(0, 0, 0)`` or of a body that carries it
+    second      the centre of the ellipsoid
+    normal      out of the plane, in the axes of the first body
+    axes        its three half axes, along the axes of the second body
+    nonideal    friction such as ``da.Coulomb(mu)``, by which the ellipsoid rolls or slips, as in ``da.RollingDisc``
     """
 
     axes: Any = None
@@ -194,12 +203,3 @@ def ellipses(center: Any, axes: Any) -> tuple[Outline, ...]:
     """Return the sections of an ellipsoid along its half axes; the ellipse itself in the plane."""
     sides = [axis * sp.eye(len(axes))[:, k] for k, axis in enumerate(axes)]
     return tuple(wheel(center, u, v) for u, v in combinations(sides, 2))
-
-
-def carried(marker: Any, place: Any) -> Any:
-    """Return the velocity of a marker's body at a position in world axes."""
-    away = place - marker.position
-    body = marker.body
-    if marker.dimension == 2:
-        return marker.velocity + body.turning * quarter_turn(away)
-    return marker.velocity + sp.Matrix(body.turning).cross(sp.Matrix(away))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rolling without slipping on and in circles, cylinders and spheres."""
+"""Rolling on and in circles, cylinders and spheres."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ import sympy as sp
 from dalembert.errors import ModelError
 from dalembert.mechanisms.joint import Joint, Outline, Rows
 from dalembert.mechanisms.outlines import circle_in_plane, circle_in_space, rim_about, wheel
-from dalembert.mechanisms.rolling import carried
+from dalembert.mechanisms.rolling_contact import RollingContact, slip
 from dalembert.mechanisms.spatial_joints import SpatialJoint
 from dalembert.mechanisms.vectors import across, constant, cross, dot, positive_number, quarter_turn, unit
 
 
 @dataclass(frozen=True, repr=False)
-class RollingOnCircle(Joint):
+class RollingOnCircle(RollingContact):
     """A wheel that rolls on a circle, or inside of one, in the plane; the circle may belong to a moving body.
 
     Parameters
     ----------
-    first     the centre of the circle
-    second    the centre of the wheel
-    radius    of the wheel
-    circle    radius of the circle
-    inside    whether the wheel rolls inside of the circle
+    first       the centre of the circle
+    second      the centre of the wheel
+    radius      of the wheel
+    circle      radius of the circle
+    inside      whether the wheel rolls inside of the circle
+    nonideal    friction such as ``da.Coulomb(mu)``, by which the wheel rolls or slips, as in ``da.RollingOnLine``
 
     The reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other.
     """
@@ -52,12 +53,13 @@ class RollingOnCircle(Joint):
         """The position of the point of contact, in world axes."""
         return self.second.position - self.radius * self.normal
 
-    def rows(self) -> Rows:
-        away = self.second.position - self.first.position
-        return [
-            ("contact", excess_distance(self, away, self.circle)),
-            ("rolling", dot(quarter_turn(self.normal), slip(self, -self.radius * self.normal))),
-        ]
+    @property
+    def contact_rows(self) -> Rows:
+        return [("contact", excess_distance(self, self.second.position - self.first.position, self.circle))]
+
+    @property
+    def slip_components(self) -> Rows:
+        return [("rolling", dot(quarter_turn(self.normal), slip(self, -self.radius * self.normal)))]
 
     @property
     def outlines(self) -> Sequence[Outline]:
@@ -111,6 +113,13 @@ class RollingOnSphere(SpatialJoint):
         ]
 
     @property
+    def advice(self) -> str:
+        return (
+            "It rolls without slip. A ball that may slip is a `da.RoundContact` with a `velocity` along two directions "
+            "that are tangent where the balls touch."
+        )
+
+    @property
     def outlines(self) -> Sequence[Outline]:
         axes = [sp.eye(3)[:, k] for k in range(3)]
         great = [circle_in_space(self.first, axis, self.sphere) for axis in axes]
@@ -118,7 +127,7 @@ class RollingOnSphere(SpatialJoint):
 
 
 @dataclass(frozen=True, repr=False)
-class RollingOnCylinder(SpatialJoint):
+class RollingOnCylinder(RollingContact, SpatialJoint):
     """A ball that rolls on a cylinder, or inside of one; the cylinder may belong to a moving body.
 
     Parameters
@@ -129,6 +138,7 @@ class RollingOnCylinder(SpatialJoint):
     cylinder    radius of the cylinder
     axis        direction of the axis of the cylinder, in the axes of the first body
     inside      whether the ball rolls inside of the cylinder
+    nonideal    friction such as ``da.Coulomb(mu)``, by which the ball rolls or slips, as in ``da.RollingDisc``
 
     The reaction of the equation ``contact`` is the normal force, positive if the bodies press on each other.
     """
@@ -159,14 +169,15 @@ class RollingOnCylinder(SpatialJoint):
         """The position of the point of contact, in world axes."""
         return self.second.position - self.radius * self.normal
 
-    def rows(self) -> Rows:
+    @property
+    def contact_rows(self) -> Rows:
+        return [("contact", excess_distance(self, self._across, self.cylinder))]
+
+    @property
+    def slip_components(self) -> Rows:
         axis, normal = self.first.body.turn(self.axis), self.normal
         sliding = slip(self, -self.radius * normal)
-        return [
-            ("contact", excess_distance(self, self._across, self.cylinder)),
-            ("rolling along", dot(axis, sliding)),
-            ("rolling around", dot(cross(axis, normal), sliding)),
-        ]
+        return [("rolling along", dot(axis, sliding)), ("rolling around", dot(cross(axis, normal), sliding))]
 
     @property
     def outlines(self) -> Sequence[Outline]:
@@ -174,12 +185,6 @@ class RollingOnCylinder(SpatialJoint):
             circle_in_space(self.first, self.axis, self.cylinder),
             rim_about(self.second, across(self.axis)[0], self.radius),
         )
-
-
-def slip(joint: Any, offset: Any) -> Any:
-    """Return the velocity of the second body relative to the first at an offset from its point, in world axes."""
-    place = joint.second.position + offset
-    return carried(joint.second, place) - carried(joint.first, place)
 
 
 def check_radii(joint: Any, track: str) -> None:

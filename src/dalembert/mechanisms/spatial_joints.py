@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 
@@ -25,12 +25,16 @@ from dalembert.mechanisms.vectors import constant, dot, number
 
 @dataclass(frozen=True, repr=False)
 class SpatialJoint(Joint):
-    """A joint without a counterpart in the plane."""
+    """A joint for bodies in space only, with the joint to use in the plane."""
+
+    in_the_plane: ClassVar[str] = "da.Revolute"
 
     def __post_init__(self) -> None:
         Joint.__post_init__(self)
         if self.dimension != 3:
-            raise ModelError([f"joint `{self.name}` must join points of space; in the plane use `da.Revolute`."])
+            raise ModelError(
+                [f"joint `{self.name}` must join points of space; in the plane use `{self.in_the_plane}`."]
+            )
 
 
 @dataclass(frozen=True, repr=False)
