@@ -137,12 +137,19 @@ def disc_in_space() -> Any:
     return disc, da.RollingDisc("w", O3, disc, **shape), da.PlaneContact("w", O3, disc, restitution=0, **shape)
 
 
+def ellipsoid_in_space() -> Any:
+    body = da.Body("b", 2, (0.25, 0.5, 0.35), (0, 0, 0.9), velocity=(3, 1, 0), spin=(0, 2, 1))
+    shape = {"axes": (1, 0.8, 0.9), "nonideal": da.Coulomb(0.3)}
+    return body, da.RollingEllipsoid("w", O3, body, **shape), da.PlaneContact("w", O3, body, restitution=0, **shape)
+
+
 @pytest.mark.parametrize(
     ("bodies", "end", "events"),
     [
         (on_a_line, 2, ["sticks"]),
         (in_a_circle, 2, ["sticks", "slips", "sticks"]),
         pytest.param(disc_in_space, 0.5, ["sticks"], marks=pytest.mark.slow),
+        pytest.param(ellipsoid_in_space, 0.5, ["sticks"], marks=pytest.mark.slow),
     ],
 )
 def test_it_moves_as_the_contact_that_can_open(bodies: Any, end: float, events: Any) -> None:
