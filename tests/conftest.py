@@ -40,7 +40,7 @@ OPTIMISED = (
     "tests/gallery/test_gallery.py",
     "tests/laws/test_fuzz.py",
     "tests/ensembles/",
-    "tests/integration/test_large_parity.py",
+    "tests/runs/test_large_parity.py",
     "tests/export/test_c_file.py",
 )
 """Where tests compare numbers of machine code with others: the slow ones run with code as users have it.
