@@ -22,11 +22,14 @@ from dalembert.integration.sparse_motion import SparseSolution, solution
 from dalembert.integration.sparse_steps import SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory
 
-MOST_DIVISIONS = 512
-"""Most divisions of steps in a run: rounding errors of powers do not decrease with the length of a step."""
+MOST_DIVISIONS = 2048
+"""Most divisions of steps in a run."""
 
-MOST_HALVINGS = 6
+MOST_HALVINGS = 12
 """Times that a step is divided in two at most."""
+
+ROUNDED_SHARE = 1e-6
+"""Relative errors of the work in an interval below this are rounding if they do not decrease with its length."""
 
 
 class Powers(NamedTuple):
@@ -149,11 +152,16 @@ class WorkIntegral:
         return step._replace(state=steps.projected(arrived, step.t)), steps.rows
 
     def _of(
-        self, step: SparseStep, rows: NDArray[np.bool_], before: Floats, halvings: int = MOST_HALVINGS
+        self,
+        step: SparseStep,
+        rows: NDArray[np.bool_],
+        before: Floats,
+        halvings: int = MOST_HALVINGS,
+        undivided: float = np.inf,
     ) -> tuple[Floats, float]:
         """Return the work (2, e) in a step, whose slopes are known, and its error.
 
-        ``before`` are the powers at its start.
+        ``before`` are the powers at its start, ``undivided`` is the relative error in the step that this is a half of.
         """
         steps, h, slope = self.steps, step.t - step.before, self.steps.slopes[0].copy()
         steps.rows = rows
@@ -172,19 +180,21 @@ class WorkIntegral:
         share = h / self._span + SHARE_OF_ANY_INTERVAL
         scale = h * float(power.mean()) + self._power * self._span * share
         allowed = steps.method.rtol * scale + ROUNDING_OF_ENERGY * self._energy * share
-        if error <= allowed or not halvings or self._divisions >= MOST_DIVISIONS:
+        relative = error / scale if scale else 0.0
+        rounded = undivided / 4 <= relative < ROUNDED_SHARE
+        if error <= allowed or rounded or not halvings or self._divisions >= MOST_DIVISIONS:
             return work, error
         self._divisions += 1
         middle = (step.before + step.t) / 2
         first, next_rows = self._stepped(step._replace(t=middle), rows, slope)
-        found = [self._of(first, rows, before, halvings - 1)]
+        found = [self._of(first, rows, before, halvings - 1, relative)]
         steps.rows = next_rows
         steps.factor_at(first.state, middle)
         after = powers_at(steps, first.state, middle).values
         steps.restart()
         last = SparseStep(middle, first.state, step.t, step.state)
         self._stepped(last, next_rows, steps.slope(first.state, middle))
-        found.append(self._of(last, next_rows, after, halvings - 1))
+        found.append(self._of(last, next_rows, after, halvings - 1, relative))
         return found[0][0] + found[1][0], found[0][1] + found[1][1]
 
 
