@@ -69,7 +69,7 @@ def vakonomic(system: System) -> Vakonomic:
     >>> skate = da.vakonomic(da.System.from_lagrangian(L, (x, y, theta), constraints=blade))
     >>> skate.simulate((0, 0, 0), (0, 0, 2), [0, 1, 2], multipliers0={"blade": 0})
     <Trajectory (vakonomic) of x, y, theta: 3 times, 0 to 2; ...>
-      note: By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers `blade` = 0 at the initial time.
+      note: By vakonomic mechanics, not d'Alembert's principle, with the chosen multipliers `blade` = 0 at the ...
     """
     refuse_forked_process()
     if not isinstance(system, System):
