@@ -17,7 +17,8 @@ from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import InputError
 from dalembert.impacts.contact_terms_of_many import ContactTermsOfMany
-from dalembert.impacts.impact import ENERGY_ROUNDING, HELD, ROUNDED_SLIP, refuse_laws, slip_expressions
+from dalembert.impacts.impact import ENERGY_ROUNDING, ROUNDED_SLIP
+from dalembert.impacts.impact_problem import HELD, refuse_laws, slip_expressions
 from dalembert.impacts.impulses import response
 from dalembert.impacts.impulses_of_many import ImpulsesOfMany
 from dalembert.numerics.tolerances import EXACT, START_TOLERANCE
@@ -35,7 +36,7 @@ class ImpactsOfMany(NamedTuple):
 
 
 class _PartsOfMany(NamedTuple):
-    """The parts of the impact problems: see ``impact._PartsOfMany``; arrays have a leading axis N."""
+    """The parts of the impact problems: see ``ImpactProblem``; arrays have a leading axis N."""
 
     problem: ImpulsesOfMany
     members: list[int]

@@ -243,8 +243,13 @@ def _routh(contact: ImpulseContact, W: Floats) -> Impulses:
             return Impulses(np.array([P]), np.array([F]))
         # exactly: rounding would decide in which direction the contact slips on
         w = 0.0
-    raise ConstraintError(
-        f"the impact at `{contact.name}` must end; friction presses the bodies together faster than they rebound, "
+    raise ConstraintError(endless_impact(contact.name))
+
+
+def endless_impact(name: str) -> str:
+    """Return the message on an impact in which friction presses the bodies together."""
+    return (
+        f"the impact at `{name}` must end; friction presses the bodies together faster than they rebound, "
         f"as in Painlevé's paradox. Lower its coefficient of friction."
     )
 
