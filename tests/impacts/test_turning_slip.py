@@ -22,7 +22,7 @@ def keller(W: np.ndarray, u: np.ndarray, mu: float, e: float, law: str) -> np.nd
     Cartesian, so that it shares no formula with the angle and the logarithm of the slip.
     """
     a, B = W[1:, 0], W[1:, 1:]
-    holding, step = -np.linalg.solve(B, a), 0.01 / np.linalg.norm(W)
+    holding, step = -np.linalg.solve(B, a), 0.0125 / np.linalg.norm(W)
 
     def rates(state: np.ndarray) -> np.ndarray:
         slip, size = state[:2], np.hypot(*state[:2])
