@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
 from dalembert.impacts.impulses import ImpulseContact, Impulses, endless_impact
+from dalembert.numerics.tolerances import TINY
 
 TOLERANCE = 3e-14
 """Relative tolerance of the integration."""
@@ -28,6 +29,9 @@ CONSTANT = 1e-15
 
 NEAR = 0.1
 """Angle to a constant direction below which the direction is followed relative to it."""
+
+LEAST_ANGLE = 1e-30
+"""Angle to a constant direction below which its relative accuracy does not matter: the directions are equal."""
 
 VANISHED = 1e-17
 """Slip, relative to the velocities before the impact, that counts as zero."""
@@ -39,7 +43,7 @@ SINGULAR = 1e-13
 """Mobility of the slip in one direction, relative to that in another, that is rounding."""
 
 
-class _State(NamedTuple):
+class _ImpactState(NamedTuple):
     """The impulses P and F (2,) so far, and the slip: its angle, None if it is zero, and its size."""
 
     P: float
@@ -93,7 +97,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     if function(high) <= 0:  # it would be zero there without rounding
         return high
     brentq: Any = optimize.brentq
-    return float(brentq(function, low, high, xtol=1e-300, rtol=1e-15))
+    return float(brentq(function, low, high, xtol=TINY, rtol=4 * np.finfo(float).eps))
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class _Problem:
         """Return the impulses P and F (2,)."""
         speed = hypot(*self.slip)
         angle = atan2(self.slip[1], self.slip[0]) if speed > VANISHED else None
-        state = _State(0.0, np.zeros(2), angle, speed if angle is not None else 0.0)
+        state = _ImpactState(0.0, np.zeros(2), angle, speed if angle is not None else 0.0)
         if self.law != "poisson":
             state = self._reach(state, _Target("velocity", -self.restitution * self.approach))
             return state.P, state.F
@@ -142,7 +146,7 @@ class _Problem:
         """Return the rate of the distance from a target for rates of the impulses."""
         return P if target.kind == "impulse" else float(P + self.driven @ F)
 
-    def _reach(self, state: _State, target: _Target) -> _State:
+    def _reach(self, state: _ImpactState, target: _Target) -> _ImpactState:
         """Return the state at the target."""
         if self._distance(state.P, state.F, target) >= 0:
             return state
@@ -159,7 +163,7 @@ class _Problem:
 
     # slip that turns
 
-    def _turn(self, state: _State, target: _Target) -> tuple[_State, bool]:
+    def _turn(self, state: _ImpactState, target: _Target) -> tuple[_ImpactState, bool]:
         """Return the state at the target and True, or that in which the direction becomes constant and False."""
         size = hypot(*self.driven) + self.friction * float(np.linalg.norm(self.own))
         while state.angle is not None:
@@ -187,7 +191,7 @@ class _Problem:
                 break
         return limit
 
-    def _integrate(self, state: _State, target: _Target, limit: float | None) -> tuple[_State, bool]:
+    def _integrate(self, state: _ImpactState, target: _Target, limit: float | None) -> tuple[_ImpactState, bool]:
         """Follow the slip to the target, until it vanishes, or until its direction is near or at a limit."""
         from scipy import integrate
 
@@ -196,7 +200,7 @@ class _Problem:
         right = self._turning(centre, self._rates(centre)[1] if limit is None else 0.0)
         # an angle to a limit decays, and is followed to a relative accuracy
         impulse = TOLERANCE / 10 * abs(self.approach)
-        allowed = np.array([TOLERANCE if limit is None else 1e-30, TOLERANCE, *(impulse,) * 3])
+        allowed = np.array([TOLERANCE if limit is None else LEAST_ANGLE, TOLERANCE, *(impulse,) * 3])
 
         def solver(sigma: float, y: Floats, end: float) -> Any:
             method: Any = integrate.DOP853
@@ -205,8 +209,8 @@ class _Problem:
         def beyond(y: Floats) -> float:
             return self._distance(float(y[2]), y[3:], target)
 
-        def state_of(y: Floats) -> _State:
-            return _State(float(y[2]), y[3:].copy(), float(centre + y[0]), exp(y[1]))
+        def state_of(y: Floats) -> _ImpactState:
+            return _ImpactState(float(y[2]), y[3:].copy(), float(centre + y[0]), exp(y[1]))
 
         steps = solver(0.0, np.array([state.angle - centre, log(state.speed), state.P, *state.F]), inf)
         while True:
@@ -246,14 +250,14 @@ class _Problem:
 
         return right
 
-    def _stopped(self, P: float, F: Floats) -> _State:
+    def _stopped(self, P: float, F: Floats) -> _ImpactState:
         """Return the state without slip, which the tangential impulses are adjusted to by their rounding."""
         slip = self.slip + self.driven * P + self.own @ F
-        return _State(P, F - np.linalg.pinv(self.own, SINGULAR, hermitian=True) @ slip, None, 0.0)
+        return _ImpactState(P, F - np.linalg.pinv(self.own, SINGULAR, hermitian=True) @ slip, None, 0.0)
 
     # slip in a constant direction, and none
 
-    def _follow(self, state: _State, target: _Target) -> _State:
+    def _follow(self, state: _ImpactState, target: _Target) -> _ImpactState:
         """Return the state at the target, which is reached with slip in a constant direction, or without slip."""
         for _ in range(2):  # slip, then sticking or slip in another direction
             P, F, angle, speed = state
@@ -267,7 +271,7 @@ class _Problem:
                 break
             P, F = P + length, F + length * friction
             if length == end:
-                return _State(P, F, angle, speed + length * growth)
+                return _ImpactState(P, F, angle, speed + length * growth)
             state = self._stopped(P, F)
         raise ConstraintError(endless_impact(self.name))
 
