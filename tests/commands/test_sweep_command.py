@@ -39,6 +39,17 @@ def test_a_grid_and_a_scatter_are_combined(tmp_path: Path) -> None:
     assert before == {file: file.stat().st_mtime_ns for file in path.rglob("*")}
 
 
+@pytest.mark.parametrize("keep", ["end", "summary"])
+def test_the_ledger_is_shown_by_entry(keep: str) -> None:
+    printed = sweep(*BEAD, "--grid", "mu=0.1,0.2", "--outputs", "ledger", "--keep", keep)
+    rows = {line.split("│")[1].strip(): line.split("│")[2].strip() for line in printed.splitlines() if "│" in line}
+    case = da.gallery.case("bead")
+    ledgers = [case.simulate(parameters={"mu": mu}, times=[0, 0.25, 0.5]).ledger() for mu in (0.1, 0.2)]
+    for name in ledgers[0].names:
+        assert float(rows[f"work({name})"]) == pytest.approx(np.mean([own[name][-1] for own in ledgers]), abs=1e-5)
+    assert "audit" in rows
+
+
 def test_a_model_file_starts_and_a_netcdf_file(tmp_path: Path) -> None:
     RUNNER.invoke(app, ["new", str(tmp_path / "pendulum.toml")], catch_exceptions=False)
     path = tmp_path / "sweep.nc"

@@ -88,6 +88,15 @@ def test_results_are_those_of_one_machine(client, keep, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("keep", ["times", "summary"])
+def test_ledgers_are_those_of_one_machine(client, keep):
+    given = {"parameters": da.scatter(64, g=(9, 10)), "outputs": "ledger", "keep": keep}
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **given)
+    found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=client, **given)
+    xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+
+
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_blocks_only(client, tmp_path):
     """A worker is killed in the middle; the others, and the one that replaces it, do its blocks."""
     expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES * 40, **DESIGN)

@@ -18,6 +18,16 @@ from dalembert.model.force_parts import ForcePart
 from dalembert.model.system import System
 
 
+def working_parts(parts: Sequence[ForcePart]) -> list[ForcePart]:
+    """Return the parts with expressions that do work; others, such as gyroscopic forces, have no entry."""
+    return [part for part in parts if part.force is not None and part.does_work]
+
+
+def part_names(parts: Sequence[ForcePart]) -> list[str]:
+    """Return the names of the entries of parts; the last one is the rest, if there is any."""
+    return [*(part.name for part in working_parts(parts)), *(part.name for part in parts if part.force is None)]
+
+
 class AppliedParts:
     """Work, power and potential energy of the parts of the applied force, collected along a run of T times.
 
@@ -29,9 +39,8 @@ class AppliedParts:
     """
 
     def __init__(self, system: System, times: int, p: Mapping[str, float]) -> None:
-        parts: Sequence[ForcePart] = system.force_parts
-        # forces that do no work, such as gyroscopic ones, have no entry
-        self.working = [part for part in parts if part.force is not None and part.does_work]
+        self._parts = parts = tuple(system.force_parts)
+        self.working = working_parts(parts)
         # the remaining part has no expression: it is all applied forces less the others
         self.rest = [part.name for part in parts if part.force is None]
         stored = [part for part in parts if part.potential != 0]
@@ -43,6 +52,15 @@ class AppliedParts:
         self._outputs: list[tuple[Floats, Floats, Floats]] = []
         self._n = len(system.coordinates)
         self._p = dict(p)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the entries."""
+        return part_names(self._parts)
+
+    def powers_of_many(self, t: Floats, y: Floats, p: Mapping[str, Floats]) -> Floats:
+        """Return the power (k, parts) of each part at k states y (k, 2n), with parameters (k,) of each by name."""
+        return self._powers(t, y, p)
 
     def powers(self, segment: IntegratedSegment, nodes: Nodes) -> Floats:
         """Return the power (k, parts) of each part at nodes."""
@@ -63,18 +81,19 @@ class AppliedParts:
         forces, powers, energies = (np.concatenate(parts) for parts in zip(*self._outputs, strict=True))
         work = np.cumsum(self._increments, axis=0)
         own = {"force": forces, "power": powers, "work": work, "split_power": powers, "split_work": work}
-        found = {name: self._with_parts(getattr(ledger, name), parts) for name, parts in own.items()}
-        names = [*(part.name for part in self.working), *self.rest]
-        entries = (*(Entry(name, "applied", "") for name in names), *ledger.entries[1:])
+        found = {name: with_parts(getattr(ledger, name), parts, 1, rest=bool(self.rest)) for name, parts in own.items()}
+        entries = (*(Entry(name, "applied", "") for name in self.names), *ledger.entries[1:])
         potentials = dict(zip(self.stored, energies.T, strict=True)) if ledger.potential is not None else {}
         return replace(ledger, entries=entries, potentials=potentials, **found)
-
-    def _with_parts(self, values: Any, parts: Any) -> Any:
-        """Return values (T, e, …) of entries with those of the parts in the place of the first one."""
-        rest = values[:, :1] - parts.sum(axis=1, keepdims=True)
-        return np.concatenate([parts, *([rest] if self.rest else []), values[:, 1:]], axis=1)
 
     def _values(self, segment: IntegratedSegment) -> dict[str, float]:
         """Return the parameters of a segment by name."""
         # the values of the segment last: events may change parameters during a run
         return self._p | dict(zip(segment.dynamics.parameters, map(float, segment.p), strict=True))
+
+
+def with_parts(values: Any, parts: Any, axis: int, *, rest: bool) -> Any:
+    """Return values of entries along an axis with those of parts, and the rest, in the place of the first one."""
+    first, others = np.split(values, [1], axis=axis)
+    remaining = [first - parts.sum(axis=axis, keepdims=True)] if rest else []
+    return np.concatenate([parts, *remaining, others], axis=axis)

@@ -67,12 +67,28 @@ def ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p:
 
 def _native_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p: Any) -> LedgerTerms | None:
     """Compute the terms with the compiled code; None if the rows independent at the first state do not stay so."""
-    count, n = q.shape
     # one selection of rows for all states, since each is a program of its own; the flag shows where it fails
-    A = np.asarray(terms_at(dynamics, q[0], qd[0], t[0], p).A)
-    rows, m = independent_rows(A), len(A)
+    rows = rows_of_ledger(dynamics, np.concatenate([q[0], qd[0]]), t[0], p)
+    return compiled_ledger_terms(dynamics, method, rows, np.concatenate([q, qd], axis=1), t, p)
+
+
+def rows_of_ledger(dynamics: Dynamics, y: Any, t: Any, p: Any) -> tuple[int, ...]:
+    """Return the rows of constraints that are independent at a state y (2n,)."""
+    q, qd = np.split(y, 2)
+    return tuple(independent_rows(np.asarray(terms_at(dynamics, q, qd, t, p).A)))
+
+
+def compiled_ledger_terms(
+    dynamics: Dynamics, method: Method, rows: tuple[int, ...], y: Any, t: Any, p: Any
+) -> LedgerTerms | None:
+    """Compute the terms at k states y (k, 2n) with the compiled code for independent rows; None if they are dependent.
+
+    The parameters are the same for all states, or p (k, number of parameters).
+    """
+    count, n, m = len(y), y.shape[1] // 2, len(dynamics.levels)
+    qd = y[:, n:]
     rates = damping_rates(dynamics.levels, method.drift.gains())
-    terms = native_of(dynamics).energy_terms(tuple(rows), rates, np.concatenate([q, qd], axis=1), t, p)
+    terms = native_of(dynamics).energy_terms(rows, rates, y, t, p)
     if not (terms["well_conditioned"] == 1.0).all():
         return None
     A, multipliers, reactions = (

@@ -148,7 +148,7 @@ def quadrature(
     scale, energy, further, few, span = 0.0, of_run.energy, 0, 0, float(times[-1] - times[0])
     for bisections in range(MOST_BISECTIONS + 1):
         at, weight, value = _evaluated(segment, method, begin, end, values)
-        error, size = _errors(value[..., :exact], end - begin)
+        error, size = integral_errors(value[..., :exact], end - begin)
         # the scale is that of the first division, so that the criterion does not change from one to the next
         scale = scale or max(float(size.sum()), of_run.power * span)
         energy = max(energy, float(np.abs(value[..., exact:]).max(initial=0.0)))
@@ -179,7 +179,12 @@ def _intervals(segment: IntegratedSegment, times: Floats) -> tuple[Floats, Float
     inside = [t[(t > segment.start) & (t < segment.end)] for t in (times, segment.path.t)]
     # a segment that begins after a jump begins where its steps do
     grid = np.unique(np.concatenate([[max(segment.start, float(segment.path.t[0])), segment.end], *inside]))
-    longest = (times[-1] - times[0]) / LEAST_INTERVALS
+    return divided(grid, float(times[-1] - times[0]))
+
+
+def divided(grid: Floats, span: float) -> tuple[Floats, Floats]:
+    """Return the begins and ends of the parts of intervals, none of them long beside the span of the run."""
+    longest = span / LEAST_INTERVALS
     parts = np.maximum(1, np.ceil(np.diff(grid) / longest).astype(int))
     number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
     first, width = np.repeat(grid[:-1], parts), np.repeat(np.diff(grid) / parts, parts)
@@ -203,7 +208,7 @@ def _evaluated(
     return t, half * KRONROD, np.concatenate(blocks).reshape(*t.shape, -1)
 
 
-def _errors(values: Floats, widths: Floats) -> tuple[Floats, Floats]:
+def integral_errors(values: Floats, widths: Floats) -> tuple[Floats, Floats]:
     """Return the errors (k,) of integrals over intervals and the integrals of absolute values, in sum over values.
 
     The estimate is that of QUADPACK: the difference of the rules is the error of Gauss's rule, which is much larger

@@ -65,7 +65,7 @@ def ledger_of(
         turnover=done.turnover,
         rtol=method.rtol,
         atol=method.least_atol,
-        notes=_notes(dynamics, method, unique),
+        notes=ledger_notes(dynamics, method, unique),
     )
     projected = method.drift.projections and not segments[0].path.jumps
     further = (_start_notes(dynamics, run, p) if projected else []) or _end_notes(ledger)
@@ -219,7 +219,8 @@ def _start_notes(dynamics: Dynamics, run: Trajectory, p: Any) -> list[str]:
     ]
 
 
-def _notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
+def ledger_notes(dynamics: Dynamics, method: Method, unique: Any) -> tuple[str, ...]:
+    """Return the notes on the entries of a ledger, given which multipliers (T, m) are determined."""
     notes = list(dynamics.law_remarks)
     shared = [name for name, column in zip(dynamics.constraints, unique.T, strict=True) if not column.all()]
     if shared:

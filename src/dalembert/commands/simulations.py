@@ -156,7 +156,7 @@ def sweep(
     q0: Coordinates = None,
     qd0: Velocities = None,
     times: Times = None,
-    outputs: Annotated[str, typer.Option(help="The outputs to keep, as q,qd,multipliers,energy.")] = "q,qd",
+    outputs: Annotated[str, typer.Option(help="The outputs to keep, as q,qd,multipliers,energy,ledger.")] = "q,qd",
     keep: Annotated[
         Kept, typer.Option(help="Keep all times, the last one, or mean, variance and quantiles.")
     ] = Kept.end,

@@ -208,7 +208,7 @@ def outcome_table(found: xr.Dataset) -> Table:
         if "time" not in values.dims or str(name).startswith(("variance_", "quantile_")):
             continue
         last = values.isel(time=-1)
-        rows = [dim for dim in last.dims if dim in ("coordinate", "constraint")]
+        rows = [dim for dim in last.dims if dim in ("coordinate", "constraint", "entry")]
         for label in last[rows[0]].values if rows else [""]:
             own = last.sel({rows[0]: label}) if rows else last
             shown = str(name).removeprefix("mean_")

@@ -22,6 +22,9 @@ def labels_of(study: Study, layout: EnsembleLayout) -> dict[str, Any]:
     names: dict[str, Any] = {"time": study.kept_times, "coordinate": list(study.system.coordinate_names)}
     if study.system.constraints:
         names["constraint"] = list(study.system.constraint_names)
+    if entries := study.ledger_entries:
+        names["entry"] = [entry.name for entry in entries]
+        names["kind"] = (("entry",), [entry.kind for entry in entries])
     return names | dict(layout.labels)
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.common.extras import require
 from dalembert.control.controller import Controller
 from dalembert.ensembles.cluster import results_on_cluster
 from dalembert.ensembles.collection import InMemory
 from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
 from dalembert.ensembles.ensemble_outputs import output_choice
+from dalembert.ensembles.ledger_outputs import LEDGER, refuse_names_of_ledger
 from dalembert.ensembles.single_precision import refuse_single
 from dalembert.ensembles.store import Store, checked_store
 from dalembert.ensembles.study import Study, StudyRunner
@@ -79,7 +81,8 @@ def simulate_ensemble(
     step          a fixed step instead: each span between two times is divided into equal steps no longer than this. If
                   the compiled integrator hands a member over to the general one, that one uses this step from the start
     outputs       "q", "qd", "acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation",
-                  "energy", and SymPy expressions of the motion; or a mapping that names them
+                  "energy", "ledger", and SymPy expressions of the motion; or a mapping that names them. "ledger" stands
+                  for the variables of ``run.ledger()``: work up to each output by entry, audit, and others
     keep          "times": outputs at all times; "end": at the last one; "summary": mean, variance and quantiles over
                   the members, at all times, with memory that does not grow with their number
     quantiles     for a summary: exact for up to 10 000 members, from a random sample of about this size otherwise
@@ -117,8 +120,8 @@ def simulate_ensemble(
     Raises
     ------
     InputError    missing or unknown names, wrong shapes, arrays of different lengths, no array of members; with
-                  "gpu", no GPU, a system that cannot be compiled, or one with events or contacts; with "summary",
-                  events that stop members
+                  "gpu", no GPU, a system that cannot be compiled, one with events or contacts, or ledgers; with
+                  "summary", events that stop members
     ModelError    events that do not belong to the system
 
     Examples
@@ -150,7 +153,11 @@ def simulate_ensemble(
         system, events = checked_events(system, events, method, control)
         _refuse_for_events(system, events, keep, device)
         further = further_parameters(system, events)
+    if choice.ledger:
+        _refuse_for_ledger(device)
     ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
+    if choice.ledger:
+        refuse_names_of_ledger([*ensemble.layout.sizes, *ensemble.layout.labels])
     if precision == "single":
         refuse_single(ensemble.system, method, device, ensemble.reference)
     study = Study(
@@ -182,6 +189,16 @@ def _refuse_for_events(system: System, events: Sequence[Event], keep: str, devic
         raise InputError(
             f'`keep="summary"` needs motions that last until the end; {quoted(stopping)} stops them earlier. Use '
             f'`keep="times"` or `keep="end"`.'
+        )
+
+
+def _refuse_for_ledger(device: str) -> None:
+    """Raise an error for what the ledgers of members do not go together with."""
+    require("jax")
+    if device == "gpu":
+        raise InputError(
+            f'"{LEDGER}" in `outputs` needs members that run on a CPU; got `device="gpu"`. Use `device="cpu"`, or '
+            f"leave out the ledger."
         )
 
 

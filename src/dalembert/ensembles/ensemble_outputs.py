@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The outputs of an ensemble: states, forces, multipliers, energies and expressions, for all members at once."""
+"""The outputs of an ensemble: states, forces, multipliers, energies and expressions, for all members at once.
+
+Ledgers are computed by ``member_ledgers``.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import sympy as sp
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.ensemble_layout import RESERVED
+from dalembert.ensembles.ledger_outputs import LEDGER, OF_ENTRIES, refuse_names_of_ledger
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.switched_outputs import SwitchedPhases
@@ -32,7 +36,7 @@ from dalembert.model.system import System
 OF_STATES = ("q", "qd")
 OF_COORDINATES = ("acceleration", "ideal_force", "nonideal_force")
 OF_CONSTRAINTS = ("multipliers", "reactions", "violation")
-KNOWN_OUTPUTS = (*OF_STATES, *OF_COORDINATES, *OF_CONSTRAINTS, "energy")
+KNOWN_OUTPUTS = (*OF_STATES, *OF_COORDINATES, *OF_CONSTRAINTS, "energy", LEDGER)
 
 STATES_AT_ONCE = 2**16
 """States that are evaluated at once, to bound the memory for their outputs."""
@@ -48,7 +52,17 @@ class OutputChoice:
     @property
     def needs_forces(self) -> bool:
         """Whether the states alone do not give all outputs."""
-        return bool({*self.names} - {*OF_STATES}) or any(map(_has_forces, self.expressions.values()))
+        return bool({*self.names} - {*OF_STATES, LEDGER}) or any(map(_has_forces, self.expressions.values()))
+
+    @property
+    def ledger(self) -> bool:
+        """Whether the ledgers of members are kept."""
+        return LEDGER in self.names
+
+    @property
+    def of_motion(self) -> tuple[str, ...]:
+        """The names of outputs that follow from the motion at the time of the output alone."""
+        return tuple(name for name in self.names if name != LEDGER)
 
     def dims(self, name: str, axes: int) -> tuple[str, ...]:
         """Return the dimensions of an output after those of the ensemble; ``axes`` is their number."""
@@ -56,6 +70,8 @@ class OutputChoice:
             return "time", "coordinate"
         if name in OF_CONSTRAINTS:
             return "time", "constraint"
+        if self.ledger and name in OF_ENTRIES:
+            return "time", "entry"
         return ("time",) if axes == 1 else ("time", f"requirement of {name[len('error(') : -1]}")
 
 
@@ -87,6 +103,8 @@ def output_choice(system: System, given: Any) -> OutputChoice:
         expressions[name] = expression
     if not names and not expressions:
         raise InputError("`outputs` must hold at least one output; got none.")
+    if LEDGER in names:
+        refuse_names_of_ledger([*expressions])
     return OutputChoice(tuple(dict.fromkeys(names)), expressions)
 
 
@@ -152,7 +170,7 @@ class EnsembleOutputs:
         if not self.choice.needs_forces and not self.choice.expressions:
             n = y.shape[2] // 2
             parts = {"q": y[:, :, :n], "qd": y[:, :, n:]}
-            return {name: parts[name] for name in self.choice.names}
+            return {name: parts[name] for name in self.choice.of_motion}
         step = max(STATES_AT_ONCE // len(times), 1)
         found: list[dict[str, Floats]] = []
         for first in range(0, len(y), step):
@@ -180,7 +198,7 @@ class EnsembleOutputs:
             p = phases.p.reshape(N * T, -1)  # events may have changed them
         named = dict(zip(self.parameters, p.T, strict=True))
         view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
-        kept = {name: found[name] for name in self.choice.names}
+        kept = {name: found[name] for name in self.choice.of_motion}
         for name, expression in self.choice.expressions.items():
             with np.errstate(all="ignore"):  # states after a failure are not finite
                 values = values_along(view, self.system.symbols, expression)

@@ -24,6 +24,7 @@ from dalembert.ensembles.collection import Totals, first_reason
 from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
+from dalembert.ensembles.ledger_outputs import LedgerFindings
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import StartFindings
@@ -230,10 +231,13 @@ def _findings(plain: dict[str, Any]) -> Findings:
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
     noted, single = plain.pop("member_notes", {}), plain.pop("single", {})
+    ledger = plain.pop("ledger", {})
+    ledger |= {"open": {int(member): note for member, note in ledger.get("open", {}).items()}}
     return Findings(
         **plain,
         member_notes={int(member): tuple(notes) for member, notes in noted.items()},
         starts=StartFindings(**starts, largest=largest),
         bifurcations=BifurcationFindings(bifurcations["examined"], times),
         single=SingleFindings(**single),
+        ledger=LedgerFindings(**ledger),
     )

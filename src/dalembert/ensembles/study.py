@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.analysis.conservation import refuse_changing_members
+from dalembert.analysis.ledger_entries import Entry
 from dalembert.common.array_types import Floats
 from dalembert.common.names import listed
 from dalembert.control.controller import Controller
@@ -18,6 +19,7 @@ from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
 from dalembert.ensembles.ensemble_outputs import EnsembleOutputs, OutputChoice
+from dalembert.ensembles.ledger_outputs import LedgerFindings, member_entries
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
@@ -31,6 +33,9 @@ from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, all_permanent, starting_system
 from dalembert.model.event import Event, further_parameters
 from dalembert.model.system import System
+
+if TYPE_CHECKING:
+    from dalembert.ensembles.member_ledgers import MemberLedgers
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,14 @@ class Study:
         return (*self.system.parameter_names, *further_parameters(self.system, self.events))
 
     @property
+    def ledger_entries(self) -> tuple[Entry, ...]:
+        """The entries of the ledgers of members; none unless they are kept."""
+        if not self.outputs.ledger:
+            return ()
+        whole = active_system(self.system) if self.switches else self.system
+        return member_entries(self.system, build(whole), self.events)
+
+    @property
     def kept_times(self) -> Floats:
         return self.times[-1:] if self.keep == "end" else self.times
 
@@ -89,6 +102,7 @@ class Findings:
     limited: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     member_notes: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     single: SingleFindings = field(default_factory=SingleFindings)
+    ledger: LedgerFindings = field(default_factory=LedgerFindings)
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -98,6 +112,7 @@ class Findings:
         self.bifurcations.add(other.bifurcations)
         self.member_notes |= other.member_notes
         self.single.add(other.single)
+        self.ledger.add(other.ledger)
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -134,6 +149,7 @@ class StudyRunner:
         self.comparison = self._comparison()
         names = study.parameter_names if study.switches else self.dynamics.parameters
         self.outputs = EnsembleOutputs(study.system, self.dynamics, method, study.outputs, study.reference, names)
+        self.ledgers = self._ledgers()
 
     def _runner(self) -> EnsembleRunner | SwitchingRunner:
         study = self.study
@@ -145,6 +161,16 @@ class StudyRunner:
         return EnsembleRunner(
             study.system, study.method, study.times, **given, on_gpu=study.on_gpu, single=study.single
         )
+
+    def _ledgers(self) -> MemberLedgers | None:
+        study = self.study
+        if not study.outputs.ledger:
+            return None
+        from dalembert.ensembles.member_ledgers import MemberLedgers  # imported here: needs JAX
+
+        given: dict[str, Any] = {"keep": study.keep, "reference": study.reference, "threads": study.threads}
+        stated = study.system, self.dynamics, study.events, study.method, study.times, study.ledger_entries
+        return MemberLedgers(*stated, **given)
 
     def _comparison(self) -> SingleComparison | None:
         study = self.study
@@ -178,6 +204,9 @@ class StudyRunner:
             SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
         values = self.outputs(members, study.kept_times, y, phases)
+        if self.ledgers is not None:
+            of_ledgers, findings.ledger = self.ledgers(first, members, failed)
+            values |= of_ledgers
         if study.keep != "summary":
             return BlockResult(values | inputs, {}, reasons, findings, events)
         return BlockResult({}, self._summaries(first, values, failed), reasons, findings)
@@ -203,6 +232,7 @@ class StudyRunner:
             _note_on_handed_over(findings.handed_over, self.study.total),
             note_of_all(findings.member_notes),
             findings.bifurcations.note,
+            findings.ledger.note,
             findings.single.note(self.study.system.coordinate_names),
             *self.control.notes(findings.limited),
         )

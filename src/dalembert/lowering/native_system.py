@@ -338,9 +338,12 @@ class NativeSystem:
         return self._batched(program), lengths
 
     def energy_terms(self, rows: tuple[int, ...], rates: Any, y: Floats, t: Floats, p: Any) -> dict[str, Floats]:
-        """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length)."""
+        """Return the terms of a ledger at k states y (k, 2n), by the names of ``EnergyTerms``: (k, length).
+
+        The parameters are the same for all states, or p (k, number of parameters).
+        """
         run, lengths = self._energy_terms(rows, rates)
-        p = vector_of(p)
+        p = p if np.ndim(p) == 2 else vector_of(p)
         return dict(zip(EnergyTerms._fields, np.split(run(y, t, p), np.cumsum(lengths)[:-1], axis=1), strict=True))
 
     def small_changes(self, rows: Sequence[int], y: Floats, t: float, p: Any) -> tuple[Floats, Floats, Floats]:
