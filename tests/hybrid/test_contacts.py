@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert import gallery
 
 x, y, a, X = da.coordinates("x y a X")
 t = da.t
@@ -197,6 +198,22 @@ def test_contacts_whose_reactions_vanish_together_open_together(mu: float, centr
     np.testing.assert_allclose(
         run.qd, [[3, 2, 0], *([speeds[1], speeds[0] - 10 * (h - leaves), 0] for h in (0.1, 0.2))], atol=1e-10
     )
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte(20, 20)], ids=["projection", "baumgarte"])
+def test_contacts_of_a_slow_body_on_a_fast_one_open_together(drift: Any) -> None:
+    """A slider, at rest across its guide, hangs on a rod: its rounding is that of the rod's velocity, not of its own.
+
+    Both corners leave the guide at 15.03 ms; rounding that is taken for a motion would close them again, in turns.
+    """
+    case = gallery.case("slider-clearance")
+    run = da.simulate(case.system, case.q0, case.qd0, [0, 0.01, 0.02], parameters=case.parameters, drift=drift)
+    reference = da.simulate(case.system, case.q0, case.qd0, [0, 0.01, 0.02], parameters=case.parameters, **TIGHT)
+    leaving = [event for event in run.events if event.kind == "opens"]
+    assert [event.name for event in leaving] == ["upper front corner: gap", "upper rear corner: gap"]
+    assert leaving[0].t == leaving[1].t
+    assert [event[1:3] for event in run.events] == [event[1:3] for event in reference.events]
+    np.testing.assert_allclose(run.q, reference.q, atol=1e-8)
 
 
 def test_a_pulled_floor_lets_go() -> None:

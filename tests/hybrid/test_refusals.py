@@ -214,3 +214,29 @@ def test_friction_that_alternates_without_end_is_named() -> None:
     block = da.System((x, y), sp.eye(2), (-4 * x, -10), belt)
     with pytest.raises(da.SimulationError, match=r"alternate without end; .* Friction of `belt` can neither"):
         da.simulate(block, (0, 0), (0.5, 0), [0, 3], events=[da.Event(slip)])
+
+
+MASSLESS = sp.diag(1, 0), (-10, 0), da.Constraint(y - 2 * x, name="tie")
+
+
+def test_impulses_with_a_massless_coordinate() -> None:
+    M, Q, tie = MASSLESS
+    falling = da.System((x, y), M, Q, (tie, FLOOR))
+    with pytest.raises(
+        da.MassMatrixError, match=r"positive definite where impulses act: .* the mass of `y`, .* Give it a mass"
+    ):
+        da.simulate(falling, (0.1, 0.2), (0, 0), [0, 1])
+    members = da.simulate_ensemble(falling, [[0.1, 0.2]] * 2, (0, 0), [0, 1])
+    assert all("positive definite where impulses act" in str(reason) for reason in members.reason.values)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"events": [da.Event(x)]}, {"nonideal": da.Coulomb(0.1, velocity=x.diff(t), normal_force=10)}],
+    ids=["events", "friction"],
+)
+def test_phases_with_a_massless_coordinate(options: Any) -> None:
+    events = {"events": options.pop("events")} if "events" in options else {}
+    system = da.System((x, y), *MASSLESS, **options)
+    with pytest.raises(da.InputError, match=r"`formulation` must be one for .* got `da.SingularMass\(\)`. Give every"):
+        da.simulate(system, (0.1, 0.2), (1, 2), [0, 1], formulation=da.SingularMass(), **events)

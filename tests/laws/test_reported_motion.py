@@ -108,9 +108,7 @@ def test_gallery(name: str) -> None:
     """From the case's own start, and off its constraints where the cure does not lead back at once."""
     case = da.gallery.case(name)
     terms, start = terms_of(case.system), float(case.times[0])
-    # at 15.03 ms both upper corners of the slider land within rounding; under Baumgarte's cure, and with other outputs,
-    # they then alternate without end, which is an error (docs/contacts.md, limitations)
-    unit = 1.3e-3 if name == "slider-clearance" else min(0.1, (case.times[-1] - start) / 20)
+    unit = min(0.1, (case.times[-1] - start) / 20)
     for drift in ALL_DRIFT_CURES:
         q0, qd0 = start_of(case, drift, off=name not in CONTACTS)  # bodies must not penetrate one another
         options: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13, "formulation": case.formulation}

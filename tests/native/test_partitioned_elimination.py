@@ -205,3 +205,11 @@ def test_a_row_that_earlier_ones_nearly_span_is_not_solved(factor, holds):
     terms = recorded(system)
     assert len(terms.partitioned_elimination.partition.rows) == 2
     assert margins_hold(system, [0.3, 0.2, 0.1, 0.4, 0, 0, 0, 0], [factor]) == holds
+
+
+def test_a_massless_coordinate_leaves_all_unknowns() -> None:
+    """A row that would be solved for a coordinate has no margin relative to a mass of zero."""
+    friction = da.Coulomb(0.1, velocity=a.diff(da.t), normal_force=10)
+    tied = da.System((a, b), sp.diag(1, 0), (-9.81, 0), da.Constraint(b - 2 * a, name="tie"), nonideal=friction)
+    found = da.motion(tied, (0.1, 0.2), (1, 2), formulation=da.SingularMass())
+    np.testing.assert_allclose(found.acceleration, [-10.81, -21.62], rtol=1e-14)

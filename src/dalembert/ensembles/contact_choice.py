@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.ensembles.contact_gaps import sizes_of_members
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, groups
 from dalembert.ensembles.switching_members import (
     ActiveSet,
@@ -130,11 +131,14 @@ def _worst(part: SwitchingMembers, terms: Terms, choice: ChoiceOfMany, candidate
     largest, applied = np.abs(terms.A).max(axis=2, initial=0.0), np.abs(terms.Q).max(axis=1, initial=0.0)[:, None]
     force = choice.reactions * largest
     gap = _times(terms.A, choice.acceleration) - terms.b
-    size = _times(np.abs(terms.A), np.abs(choice.acceleration)) + np.abs(terms.b)
+    A, accelerations = np.abs(terms.A), np.abs(choice.acceleration)
+    size = _times(A, accelerations) + np.abs(terms.b)
+    coupled = _times(A, sizes_of_members(accelerations, terms, part, terms.b))
+    rounding = np.maximum(ACCELERATION_ROUNDING * size, FORCE_ROUNDING * coupled)
     with np.errstate(all="ignore"):
         # written so that NaN counts as a pull: a set whose reactions are not determined is never right
         pulls = np.where(~(force >= -FORCE_ROUNDING * applied), -force / (applied + np.abs(force)), -np.inf)
-        enters = np.where(~(gap >= -ACCELERATION_ROUNDING * size), -gap / size, -np.inf)
+        enters = np.where(~(gap >= -rounding), -gap / size, -np.inf)
     off = np.where(candidates, np.where(part.closed, pulls, enters), -np.inf)
     if not off.shape[1]:
         return np.full(len(off), -1)

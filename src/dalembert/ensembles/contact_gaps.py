@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembe
 from dalembert.equation.dynamics import Terms
 from dalembert.hybrid.accumulation import FLIGHTS, LARGEST_RATIO, LATEST_IMPACTS, LEAST_IMPACTS
 from dalembert.hybrid.gaps import AT_REST, FRESH_GAP, RESOLVED_HEIGHT, START_AT_REST, TOUCHING
-from dalembert.impacts.impulses import response
+from dalembert.impacts.impulses import response, sizes_with_rounding
 from dalembert.numerics.violation import own_size
 
 
@@ -25,18 +26,24 @@ class GapsOfMany:
     model: SwitchingModel
     terms: Terms
     size: Floats
-    resting: Floats
+    part: SwitchingMembers
+    speeds: Floats
 
     @classmethod
     def at(cls, model: SwitchingModel, part: SwitchingMembers, speeds: Floats | None = None) -> GapsOfMany:
         terms, (q, qd) = model.terms.at(*part.at), np.split(part.y, 2, axis=1)
-        lengths, rates = np.split(part.scales, 2, axis=1)
-        A = np.abs(terms.A)
+        lengths = np.split(part.scales, 2, axis=1)[0]
         # with the scales of the start: at the origin all terms of a gap may vanish, and no gap would touch
-        size = own_size(terms.position, terms.A, q) + _times(A, lengths)
-        fastest = np.abs(qd) if speeds is None else np.maximum(speeds, np.abs(qd))
+        size = own_size(terms.position, terms.A, q) + _times(np.abs(terms.A), lengths)
+        return cls(model, terms, size, part, np.abs(qd) if speeds is None else np.maximum(speeds, np.abs(qd)))
+
+    @cached_property
+    def resting(self) -> Floats:
+        """The velocities (N, m) of gaps that are rounding."""
         # the scale of the start is bounded, since a fast start must not make slow contacts rest
-        return cls(model, terms, size, _times(A, AT_REST * fastest + START_AT_REST * np.minimum(rates, 1.0)))
+        started = np.minimum(np.split(self.part.scales, 2, axis=1)[1], 1.0)
+        fastest = sizes_of_members(self.speeds, self.terms, self.part)
+        return _times(np.abs(self.terms.A), AT_REST * fastest + START_AT_REST * started)
 
     @property
     def gap(self) -> Floats:
@@ -77,6 +84,14 @@ class GapsOfMany:
             if kind.any():
                 moved = response(self.terms.A[own][:, kind], inverse[own])
                 part.y[own, :n] -= _times(moved, self.gap[own][:, kind])
+
+
+def sizes_of_members(sizes: Floats, terms: Terms, part: SwitchingMembers, offsets: Floats | None = None) -> Floats:
+    """Return sizes (N, n) of velocities or accelerations with those that their equations couple them to."""
+    active = part.active
+    own = None if offsets is None else np.where(active, offsets, 0.0)
+    # rows of zeros do not change the others
+    return sizes_with_rounding(sizes, np.where(active[..., None], terms.A, 0.0), np.linalg.inv(terms.M), own)
 
 
 def _times(A: Floats, x: Floats) -> Floats:

@@ -19,9 +19,11 @@ from dalembert.ensembles.member_events import EventRecord
 from dalembert.ensembles.stick_slip_transitions import groups
 from dalembert.ensembles.switching_members import Flags, Numbers, SwitchingMembers, SwitchingModel
 from dalembert.hybrid.hybrid_simulation import ACCUMULATED, MOST_IMPACTS
+from dalembert.impacts.contact_terms import least_mass
 from dalembert.impacts.impacts_of_many import impacts_of_many
 from dalembert.model.coefficients import negative_coefficients
 from dalembert.model.event import Change
+from dalembert.numerics.tolerances import SINGULAR_MASS
 from dalembert.numerics.violation import violated
 from dalembert.stick_slip.simulation import MAX_SEGMENTS
 
@@ -61,7 +63,7 @@ class SwitchingDecisions:
     def start(self, part: SwitchingMembers) -> None:
         """Choose the first phases: contacts may touch at the start, or be about to collide."""
         gaps = GapsOfMany.at(self.model, part)
-        part.odd |= gaps.penetrated() | ~self._restitutions(part)[1]
+        part.odd |= gaps.penetrated() | ~self._restitutions(part)[1] | ~(least_mass(gaps.terms.M)[0] > SINGULAR_MASS)
         own = np.flatnonzero(~part.odd)
         some = part.subset(own)
         self._choose_phases(some, np.zeros(some.signs.shape, bool), started=False)

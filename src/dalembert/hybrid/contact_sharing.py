@@ -35,8 +35,7 @@ def sharing_among(
 ) -> SharedContacts | None:
     """Return the closed contacts of which some share their load, or None if all reactions are determined."""
     names = sorted(closed)
-    rows = _unit_rows(model, (*active, *names), terms)
-    shared = shared_names(rows, names) if names else ()
+    shared = shared_names(_unit_rows(model, (*active, *names), terms), names) if names else ()
     if not shared:
         return None
     whole = active_system(model.system, frozenset({*active, *names}))

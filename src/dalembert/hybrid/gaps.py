@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.equation.dynamics import Terms
 from dalembert.errors import StateError
 from dalembert.impacts.contact_terms import ContactTerms
-from dalembert.impacts.impulses import response
+from dalembert.impacts.impulses import response, sizes_with_rounding
 from dalembert.integration.start_states import violated_rows
 from dalembert.numerics.violation import own_size
 
@@ -36,28 +38,47 @@ FRESH_GAP = 1e-15
 class Gaps:
     """The gaps of all constraints at a state, and their rates; those of equations are residuals.
 
-    gap, rate, size (m,)    a gap, its velocity, and the size of its terms, relative to which it is zero
-    resting (m,)            the velocities that are rounding; ``speeds`` (n,) are the largest ones of the instant
+    active          names of the equations that hold
+    speeds (n,)     the largest velocities of the instant
+    terms           of all constraints at the state
+    size (m,)       of the terms of a gap, relative to which it is zero
     """
 
     model: ContactTerms
     y: Floats
     t: float
-    gap: Floats
-    rate: Floats
+    active: Collection[str]
+    speeds: Floats
+    terms: Terms
     size: Floats
-    resting: Floats
 
     @classmethod
-    def at(cls, model: ContactTerms, y: Floats, t: float, speeds: Floats | None = None) -> Gaps:
+    def at(
+        cls, model: ContactTerms, y: Floats, t: float, active: Collection[str], speeds: Floats | None = None
+    ) -> Gaps:
         terms, (q, qd) = model.at(y, t), np.split(y, 2)
-        lengths, rates = np.split(model.scales, 2)
+        lengths = np.split(model.scales, 2)[0]
         # with the scales of the start: at the origin all terms of a gap may vanish, and no gap would touch
         size = own_size(terms.position, terms.A, q) + np.abs(terms.A) @ lengths
         fastest = np.abs(qd) if speeds is None else np.maximum(speeds, np.abs(qd))
+        return cls(model, y, t, active, fastest, terms, size)
+
+    @property
+    def gap(self) -> Floats:
+        return self.terms.position
+
+    @property
+    def rate(self) -> Floats:
+        return self.terms.velocity
+
+    @cached_property
+    def resting(self) -> Floats:
+        """The velocities (m,) of gaps that are rounding."""
         # the scale of the start is bounded, since a fast start must not make slow contacts rest
-        resting = np.abs(terms.A) @ (AT_REST * fastest + START_AT_REST * np.minimum(rates, 1.0))
-        return cls(model, y, t, terms.position, terms.velocity, size, resting)
+        started = np.minimum(np.split(self.model.scales, 2)[1], 1.0)
+        equations = self.terms.A[list(self._named(self.active).values())]
+        fastest = sizes_with_rounding(self.speeds, equations, np.linalg.inv(self.terms.M))
+        return np.abs(self.terms.A) @ (AT_REST * fastest + START_AT_REST * started)
 
     def _named(self, names: Iterable[str]) -> dict[str, int]:
         return {name: self.model.row(name) for name in names}
@@ -93,13 +114,12 @@ class Gaps:
             found[name] = float(max(-self.gap[i], 0.0) + slow) if fresh else 0.0
         return found
 
-    def closed_up(self, names: Collection[str], active: Collection[str]) -> Floats:
+    def closed_up(self, names: Collection[str]) -> Floats:
         """Return the state with the gaps of contacts that have just closed at zero, which rounding leaves negative."""
-        rows = [*self._named(active).values(), *self._named(names).values()]
-        terms = self.model.at(self.y, self.t)
-        q, qd = np.split(self.y, 2)
         # together with the equations in use, which the correction of a gap must not violate
-        return np.concatenate([q - response(terms.A[rows], np.linalg.inv(terms.M)) @ self.gap[rows], qd])
+        rows = [*self._named(self.active).values(), *self._named(names).values()]
+        q, qd = np.split(self.y, 2)
+        return np.concatenate([q - response(self.terms.A[rows], np.linalg.inv(self.terms.M)) @ self.gap[rows], qd])
 
     def refuse_penetration(self) -> None:
         """Raise an error if a one-sided constraint is penetrated."""
@@ -112,10 +132,10 @@ class Gaps:
                 f"are zero or positive."
             )
 
-    def refuse_positions(self, active: Collection[str]) -> None:
+    def refuse_positions(self) -> None:
         """Raise an error if equations do not hold at the positions where they are switched on."""
         off = self._violated("position")
-        missed = {name: self.gap[i] for name, i in self._named(sorted(active)).items() if off[i]}
+        missed = {name: self.gap[i] for name, i in self._named(sorted(self.active)).items() if off[i]}
         if missed:
             listed = ", ".join(f"`{name}` by {abs(float(miss)):.3g}" for name, miss in missed.items())
             raise StateError(
@@ -124,11 +144,11 @@ class Gaps:
                 f"positions."
             )
 
-    def follow(self, active: Collection[str]) -> bool:
+    def follow(self) -> bool:
         """Return whether the velocities satisfy equations."""
         off = self._violated("velocity")
-        return not any(off[i] for i in self._named(active).values())
+        return not any(off[i] for i in self._named(self.active).values())
 
     def _violated(self, level: str) -> NDArray[np.bool_]:
         q, qd = np.split(self.y, 2)
-        return violated_rows(self.model.at(self.y, self.t), q, qd)[level]
+        return violated_rows(self.terms, q, qd)[level]

@@ -164,9 +164,11 @@ class HybridSimulation:
         start = accepted_start(dynamics, self.method, q0, qd0, t, values, allow_violation=allow_violation)
         y, self.record.notes = start
         check_coefficients(self.model.whole, tuple(self.model.friction.values()), self.p, y, t)
+        if self.model.one_sided:
+            self.model.inverse_mass(self.model.at(y, t), t)  # raises an error if M is singular
         for name in self.model.one_sided:
             self.model.restitution(name, t, y)
-        Gaps.at(self.model, y, t).refuse_penetration()
+        Gaps.at(self.model, y, t, self.active).refuse_penetration()
         return y
 
     def _after_jump(self, segment: Segment, y: Floats, t: float) -> tuple[Choice, tuple[Guard, ...]]:
@@ -177,8 +179,8 @@ class HybridSimulation:
         jumped = jumped_velocities(self.model, y, (float(segment.path.t[-1]), t), self.active, self.closed)
         for name in sorted(pulling(self.model, y, t, self.active, self.releases) if jumped else ()):
             self._release(name, y, t)
-        if not Gaps.at(self.model, y, t).follow(self.active):
-            y = self._after_impact(y, t, Gaps.at(self.model, y, t).touching(self.closed), ())[0]
+        if not Gaps.at(self.model, y, t, self.active).follow():
+            y = self._after_impact(y, t, Gaps.at(self.model, y, t, self.active).touching(self.closed), ())[0]
             names = ", ".join(f"`{name}` by {size:.3g}" for name, size in jumped.items() if name in self.active)
             self.record.notes.append(
                 f"At t = {t:.6g} a prescribed velocity jumps ({names}); the velocities follow by an impulse."
@@ -243,10 +245,10 @@ class HybridSimulation:
         self.record.p = after.p
         # a constraint that an event has switched off has no force whose sign could change
         self.releases = {name: sign for name, sign in self.releases.items() if name in self.active}
-        gaps = Gaps.at(self.model, after.y, t)
+        gaps = Gaps.at(self.model, after.y, t, self.active)
         gaps.refuse_penetration()
-        gaps.refuse_positions(self.active)
-        if gaps.follow(self.active):
+        gaps.refuse_positions()
+        if gaps.follow():
             return after.y
         return self._after_impact(after.y, t, gaps.touching(self.closed), ())[0]
 
@@ -263,7 +265,7 @@ class HybridSimulation:
         ``ended`` are contacts that have come to rest, and such that friction cannot hold any more.
         """
         y, speeds, still = self._after_impacts(y, t, {guard.name for guard in fired if guard.kind == "gap"})
-        gaps = Gaps.at(self.model, y, t, speeds)
+        gaps = Gaps.at(self.model, y, t, self.active, speeds)
         # a contact that moves apart opens by itself; only the others need a decision
         candidates = gaps.together(gaps.touching(self.closed))
         pulled = {guard.name for guard in fired if guard.kind == "force"}
@@ -285,10 +287,10 @@ class HybridSimulation:
         speeds, stuck = np.abs(np.split(y, 2)[1]), frozenset[str]()
         if arrived:
             # the instant of a collision is located to rounding, and the gap must not count as penetrated
-            y = Gaps.at(self.model, y, t).closed_up(arrived, self.active)
+            y = Gaps.at(self.model, y, t, self.active).closed_up(arrived)
         for _ in range(MOST_IMPACTS):
             # one impact may cause the next at the same instant, as in a row of balls that touch
-            gaps = Gaps.at(self.model, y, t, speeds)
+            gaps = Gaps.at(self.model, y, t, self.active, speeds)
             touching = sorted({*gaps.touching(self.closed), *arrived})
             hit = gaps.approaching(touching)
             if not hit:
@@ -351,7 +353,7 @@ class HybridSimulation:
         scale = dict(zip(self.system.constraint_names, map(float, scales), strict=True))
         self._find_releases(choice, scale)
         open_contacts = [name for name in self.model.one_sided if name not in choice.closed]
-        gaps = Gaps.at(self.model, choice.y, t).offsets(open_contacts)
+        gaps = Gaps.at(self.model, choice.y, t, self.active).offsets(open_contacts)
         signs: Any = {"gaps": gaps, "releases": self.releases, "force_scale": scale, "fired": fired}
         guards = guards_of(self.system, self.events, choice, t, self.span, **signs)
         return choice._replace(phase=replace(choice.phase, guards=guards))

@@ -23,6 +23,7 @@ from dalembert.hybrid.contact_sharing import (
     sharing_among,
 )
 from dalembert.impacts.contact_terms import ContactTerms
+from dalembert.impacts.impulses import sizes_with_rounding
 from dalembert.integration.method import Method
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.state_answer import answer_at
@@ -34,7 +35,8 @@ from dalembert.stick_slip.phases import Phase
 from dalembert.stick_slip.transitions import contacts_at_rest, next_phase
 
 FORCE_ROUNDING = 1e-12
-"""Reaction, relative to the applied forces, below which a contact neither presses nor pulls."""
+"""Reaction, relative to the applied forces, below which a contact neither presses nor pulls; likewise the acceleration
+of a gap, relative to those that equations couple it to."""
 
 ACCELERATION_ROUNDING = 1e-10
 """Acceleration of a gap, relative to its terms, that is rounding."""
@@ -182,7 +184,13 @@ def _is_slow(phase: Phase, contact: Contact, y: Floats, t: float, scales: Floats
 
 def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collection[str]) -> str | None:
     """Return the contact that pulls or penetrates most, relative to the forces; None if there is none."""
+    if not candidates:
+        return None  # without contacts the mass matrix may be singular
     model = question.model
+    equations = [model.row(name) for name in question.active]
+    sizes = sizes_with_rounding(
+        np.abs(choice.acceleration), terms.A[equations], np.linalg.inv(terms.M), terms.b[equations]
+    )
     off: dict[str, float] = {}
     for name in sorted(candidates):
         A, b = terms.A[model.row(name)], float(terms.b[model.row(name)])
@@ -195,7 +203,8 @@ def _worst(question: Question, terms: Terms, choice: Choice, candidates: Collect
         else:
             gap = float(A @ choice.acceleration) - b
             scale = float(np.abs(A) @ np.abs(choice.acceleration)) + abs(b)
-            if not gap >= -ACCELERATION_ROUNDING * scale:
+            rounding = max(ACCELERATION_ROUNDING * scale, FORCE_ROUNDING * float(np.abs(A) @ sizes))
+            if not gap >= -rounding:
                 off[name] = -gap / scale
     return max(off, key=lambda name: off[name], default=None)
 

@@ -32,7 +32,7 @@ def jumped_velocities(
     dynamics = model.dynamics
     values = tuple(np.asarray(model.p[name], float) for name in dynamics.parameters)
     found = jumped_rows(dynamics, q, qd, *between, values)
-    gaps = Gaps.at(model, y, between[1])
+    gaps = Gaps.at(model, y, between[1], equations)
     deep = [name for name in model.one_sided if gaps.gap[model.row(name)] < -TOUCHING * gaps.size[model.row(name)]]
     moved = {name: size for name, size in found["position"].items() if name in {*equations, *closed, *deep}}
     if moved:
@@ -45,7 +45,7 @@ def pulling(
 ) -> frozenset[str]:
     """Return the constraints that a jump releases: those whose impulse would have the sign opposite to their force."""
     terms, found = model.at(y, t), frozenset[str]()
-    inverse = np.linalg.inv(terms.M)
+    inverse = model.inverse_mass(terms, t)
     while True:
         names = [name for name in model.system.constraint_names if name in active and name not in found]
         rows = [model.row(name) for name in names]

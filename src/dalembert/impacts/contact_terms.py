@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.errors import InputError
+from dalembert.errors import InputError, MassMatrixError
 from dalembert.integration.start_states import terms_at
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system
@@ -18,6 +18,7 @@ from dalembert.model.constraint import RESTITUTION_RANGE
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, contacts
 from dalembert.model.system import System
+from dalembert.numerics.tolerances import SINGULAR_MASS
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,18 @@ class ContactTerms:
         q, qd = np.split(y, 2)
         return Terms(*(np.asarray(term) for term in terms_at(self.dynamics, q, qd, t, values)))
 
+    def inverse_mass(self, terms: Terms, t: float) -> Floats:
+        """Return M⁻¹, which impulses need, or raise an error if M is not positive definite."""
+        least, direction = least_mass(terms.M)
+        if not least > SINGULAR_MASS:
+            name = self.system.coordinate_names[int(np.abs(direction).argmax())]
+            raise MassMatrixError(
+                f"`mass_matrix` must be positive definite where impulses act: of contacts, of constraints that are "
+                f"switched on, or at jumps of prescribed velocities; at t = {t:.6g} the mass of `{name}`, or of its "
+                f"combination with other coordinates, is zero or negative. Give it a mass, or leave its coordinate out."
+            )
+        return np.asarray(np.linalg.inv(terms.M), float)
+
     @property
     def one_sided(self) -> list[str]:
         return [str(constraint.name) for constraint in self.system.constraints if constraint.one_sided]
@@ -71,3 +84,13 @@ class ContactTerms:
         """Return the index of the friction of a constraint among the entries of a ledger."""
         # the order of ``ledger_entries.entries_of``: applied forces, constraints, laws
         return 1 + len(self.system.constraints) + self.friction[name].number
+
+
+def least_mass(M: Floats) -> tuple[Floats, Floats]:
+    """Return the least eigenvalue (…) of mass matrices whose diagonal is scaled to one, and its eigenvector (…, n).
+
+    In these units of the coordinates it is about zero only if M is singular.
+    """
+    roots = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1).clip(min=np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(M / (roots[..., :, None] * roots[..., None, :]))
+    return values[..., 0], vectors[..., 0]

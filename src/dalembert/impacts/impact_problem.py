@@ -88,7 +88,7 @@ class ImpactProblem:
         members = [name for name in names if name in model.one_sided or name in model.friction]
         equations = [model.row(name) for name in names if name not in members]
         # the inverse itself: its entries are the mobilities that the laws of impact are stated with
-        A, inverse = terms.A[equations], np.linalg.inv(terms.M)
+        A, inverse = terms.A[equations], model.inverse_mass(terms, t)
         held = response(A, inverse)
         mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
         normals = terms.A[[model.row(name) for name in members]]

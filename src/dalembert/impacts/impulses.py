@@ -273,3 +273,13 @@ def response(A: Floats, inverse: Floats) -> Floats:
     unit = np.where(lengths > 0, lengths, 1.0)
     units = unit[..., :, None] * unit[..., None, :]
     return inverse @ transposed @ (np.linalg.pinv(S / units, RANK_TOLERANCE, hermitian=True) / units)
+
+
+def sizes_with_rounding(sizes: Floats, A: Floats, inverse: Floats, offsets: Floats | None = None) -> Floats:
+    """Return sizes (…, n) of velocities or accelerations, to which their rounding is in proportion, for M⁻¹.
+
+    Equations A x = b couple slow coordinates to fast ones: a slider at rest across its guide hangs on a connecting rod
+    that moves. The terms of these equations, ``sizes`` of x and ``offsets`` of b, are rounded, and x is with them.
+    """
+    terms = (np.abs(A) @ sizes[..., None])[..., 0] + (0.0 if offsets is None else np.abs(offsets))
+    return sizes + (np.abs(response(A, inverse)) @ terms[..., None])[..., 0]

@@ -62,6 +62,9 @@ class Programs:
         """Whether elimination in independent coordinates takes clearly fewer operations than that of all unknowns."""
         if self.refined or self.tolerant or not self.rows:
             return False
+        # its margins are relative to the masses, and none of them is met with a massless coordinate
+        if any(row[i] == 0 for i, row in enumerate(self.source.form.mass_matrix)):
+            return False
         recorded = RecordedTerms(self)
         partitioned = recorded.partitioned_elimination
         if not partitioned.partition.rows:

@@ -93,6 +93,15 @@ class StickSlipSimulation:
         default_factory=dict[tuple[float, ...], list[tuple[float, float]]]
     )
 
+    def __post_init__(self) -> None:
+        if not self.method.formulation.positive_mass:
+            raise InputError(
+                f"`formulation` must be one for positive definite mass matrices where a motion has phases: with "
+                f"events, contacts that open and close, or dry friction, which may stick; got "
+                f"`da.{type(self.method.formulation).__name__}()`. Give every coordinate a mass, or give friction a "
+                f"`smoothing`."
+            )
+
     def run(
         self, q0: Floats, qd0: Floats, times: Floats, *, allow_violation: bool, progress: bool | None
     ) -> Trajectory:
