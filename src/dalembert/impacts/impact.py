@@ -63,7 +63,7 @@ def impact(
     k = len(parts.contacts)
     slips = parts.slips + parts.rows[k:] @ parts.response(pushed)
     still = np.abs(slips) <= ROUNDED_SLIP * (np.abs(parts.rows[k:]) @ (np.abs(qd) + np.abs(after)))
-    stuck = [c.name for i, c in enumerate(parts.contacts) if still[parts.tangents(i)].all()]
+    stuck = [c.name for i, c in enumerate(parts.contacts) if still[parts.tangents[i]].all()]
     # an impulse changes the velocity in proportion, so that its work on the mean velocity is exact
     return Impact(after, _works(model, parts, terms, pushed, (qd + after) / 2), tuple(stuck))
 
@@ -75,7 +75,7 @@ def _works(model: ContactTerms, parts: ImpactProblem, terms: Terms, pushed: Floa
     ones, which friction laws have in proportion to their own impulses.
     """
     work, k = _work(model, parts, terms, pushed, mean), len(parts.contacts)
-    friction = np.array([np.linalg.norm(pushed[k:][parts.tangents(i)]) for i in range(k)])
+    friction = np.array([np.linalg.norm(pushed[k:][parts.tangents[i]]) for i in range(k)])
     if not friction.any():
         return np.stack([work, work])
     # the impact is solved a second time: with friction the normal impulses are others than the ideal ones
@@ -98,7 +98,7 @@ def _work(model: ContactTerms, parts: ImpactProblem, terms: Terms, pushed: Float
     for i, contact in enumerate(parts.contacts):
         work[1 + model.row(contact.name)] += pushed[i] * (parts.rows[i] @ mean)
         if contact.slip is not None:
-            own = parts.tangents(i)
+            own = parts.tangents[i]
             work[model.law_entry(contact.name)] += pushed[k:][own] @ (parts.rows[k:][own] @ mean)
     return work
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError, InputError
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.impacts.impulses import ImpulseContact, impact_impulses, response
+from dalembert.impacts.impulses_in_space import impulses_in_space
 from dalembert.impacts.turning_slip import turning_impulses
 from dalembert.model import graph
 from dalembert.model.expression_values import expression_values
@@ -35,8 +36,8 @@ class ImpactProblem:
     """An impact problem: contacts with their rows, and equations, whose impulses are eliminated.
 
     equations      indices of the constraints that hold as equations
-    rows           (k + l, n) gradients of gaps, then of slips; zero without friction. There is one slip for each
-                   contact, along a line, or there are the two components of the slip of a single contact
+    rows           (k + l, n) gradients of gaps, then of slips; zero without friction
+    tangents       which of the slips are those of each contact: one along a line, or two components in a plane
     slips          (l,) sliding velocities before the impact
     mobility       (n, n) change of the velocities per unit of impulse, within the equations
     free_change    (n,) change of the velocities by the equations alone
@@ -46,23 +47,25 @@ class ImpactProblem:
     contacts: tuple[ImpulseContact, ...]
     equations: list[int]
     rows: Floats
+    tangents: tuple[slice, ...]
     slips: Floats
     mobility: Floats
     free_change: Floats
     coupling: Floats
 
-    def tangents(self, i: int) -> slice:
-        """Return which of the slips are those of a contact."""
-        return slice(i, i + 1) if len(self.slips) == len(self.contacts) else slice(None)
-
     def impulses(self, *, rough: bool = True) -> Floats:
         """Return the impulses (k + l,) of the contacts, or those without friction."""
-        k, own = len(self.contacts), self.contacts
-        if rough and len(self.slips) > k:
-            return np.concatenate(turning_impulses(own[0], self.slips, self.coupling))
-        own = own if rough else [replace(contact, slip=None) for contact in own]
-        found = impact_impulses(own, self.coupling[: 2 * k, : 2 * k])
-        return np.concatenate([found.normal, found.tangential, np.zeros(len(self.slips) - k)])
+        k, own, W = len(self.contacts), self.contacts, self.coupling
+        if not rough:
+            W = np.zeros((2 * k, 2 * k))
+            W[:k, :k] = self.coupling[:k, :k]
+            found = impact_impulses([replace(contact, slip=None) for contact in own], W)
+            return np.concatenate([found.normal, np.zeros(len(self.slips))])
+        if len(self.slips) == k:
+            return np.concatenate(impact_impulses(own, W))
+        if k == 1 and own[0].law != "moreau":
+            return np.concatenate(turning_impulses(own[0], self.slips, W))
+        return impulses_in_space(own, self.slips, self.tangents, W)
 
     def change(self, pushed: Floats) -> Floats:
         """Return the change (n,) of the velocities by impulses (k + l,) of the contacts."""
@@ -92,43 +95,57 @@ class ImpactProblem:
         held = response(A, inverse)
         mobility, free = inverse - held @ A @ inverse, -held @ terms.velocity[equations]
         normals = terms.A[[model.row(name) for name in members]]
-        slips = [_slip(model, name, y, t, mobility, normals) for name in members]
-        rows = np.vstack([normals, *(own for own, *_ in slips)])
+        slips = _in_their_directions([_slip(model, name, y, t) for name in members], (mobility, inverse), normals)
+        rows = np.vstack([normals, *(slip.rows for slip in slips)])
         found: list[ImpulseContact] = []
         before: list[Floats] = []
-        for name, (own, slip, friction) in zip(members, slips, strict=True):
+        for name, slip in zip(members, slips, strict=True):
             stated = model.system.constraints[model.row(name)]
             # a contact that comes to rest is held like an equation, which ends its rebounds
             two_sided = not stated.one_sided or name in rest
             e = 0.0 if two_sided else model.restitution(name, t, y)
             # an equation that has just been switched on moves the contacts before any of them pushes
             approach = float(terms.velocity[model.row(name)] + terms.A[model.row(name)] @ free)
-            before.append(np.zeros(1) if slip is None else slip + own @ free)
-            along = None if slip is None else float(before[-1][0])
-            found.append(ImpulseContact(name, approach, e, along, friction, two_sided, stated.impact))
+            before.append(slip.velocity + slip.rows @ free)
+            along = float(before[-1][0]) if name in model.friction else None
+            found.append(ImpulseContact(name, approach, e, along, slip.friction, two_sided, stated.impact))
         coupling = rows @ mobility @ rows.T
         # a contact that the equations hold has a mobility of rounding only
         held_still = np.diag(coupling) <= HELD * np.diag(rows @ inverse @ rows.T)
         coupling[held_still], coupling[:, held_still] = 0.0, 0.0
-        return cls(tuple(found), equations, rows, np.concatenate([*before, []]), mobility, free, coupling)
+        ends = np.cumsum([0, *map(len, before)]).tolist()
+        tangents = tuple(map(slice, ends[:-1], ends[1:]))
+        return cls(tuple(found), equations, rows, tangents, np.concatenate([*before, []]), mobility, free, coupling)
 
 
-def _slip(
-    model: ContactTerms, name: str, y: Floats, t: float, mobility: Floats, normals: Floats
-) -> tuple[Floats, Floats | None, float]:
-    """Return the gradients (l, n) of the slip of a contact, its slip (l,), and its friction per normal impulse."""
+class _Slip(NamedTuple):
+    """The slip (c,) of a contact, its gradients (c, n), and its friction per unit of normal impulse."""
+
+    name: str
+    velocity: Floats
+    rows: Floats
+    friction: float
+
+    @property
+    def along(self) -> Floats:
+        """Its direction (c,); any one for a contact at rest."""
+        speed = float(np.linalg.norm(self.velocity))
+        return self.velocity / speed if speed > 0 else np.eye(len(self.velocity))[0]
+
+    def components(self, axes: Floats) -> _Slip:
+        return self._replace(velocity=axes @ self.velocity, rows=axes @ self.rows)
+
+
+def _slip(model: ContactTerms, name: str, y: Floats, t: float) -> _Slip:
     contact = model.friction.get(name)
     if contact is None:
-        return np.zeros((1, len(y) // 2)), None, 0.0
+        return _Slip(name, np.zeros(1), np.zeros((1, len(y) // 2)), 0.0)
     whole, count = model.whole, len(contact.velocity)
     # friction is linear in the reaction, so that its value at one unit of normal force is the coefficient
     unit = np.zeros(len(whole.constraints))
     unit[model.row(name)] = 1.0
     values = expression_values(whole, slip_expressions(whole, contact))(t, y, model.p, unit)
-    slip, rows = values[:count], values[count + 1 :].reshape(count, -1)
-    stated = model.system.constraints[model.row(name)]
-    axes = _axes_of_slip(name, stated.impact, slip, rows, mobility, normals)
-    return axes @ rows, axes @ slip, float(values[count])
+    return _Slip(name, values[:count], values[count + 1 :].reshape(count, -1), float(values[count]))
 
 
 @lru_cache(maxsize=256)
@@ -148,44 +165,44 @@ def slip_expressions(whole: System, contact: Contact) -> tuple[Any, ...]:
     return (*contact.velocity, mu * contact.normal_size, *gradients)
 
 
-def _axes_of_slip(name: str, law: str, slip: Floats, rows: Floats, mobility: Floats, normals: Floats) -> Floats:
-    """Return the unit vectors (l, c) of the line or of the plane in which a contact slips during an impact.
+def _in_their_directions(slips: Sequence[_Slip], mobilities: tuple[Floats, Floats], normals: Floats) -> list[_Slip]:
+    """Return slips with one component each, if all of them keep their directions, else in the planes of the contacts.
+
+    ``mobilities`` (n, n) are those within the equations and without them.
 
     Raises
     ------
-    ConstraintError    if the slip turns, and other contacts take part in the impact, or the law is Moreau's
+    ConstraintError    if slips turn and have more than two components
     """
-    speed = float(np.linalg.norm(slip))
-    along = slip / speed if speed > 0 else np.eye(len(slip))[0]
-    if len(slip) == 1:
-        return np.ones((1, 1))
-    # the slip keeps its direction if normal impulses do not change it, and friction along it changes it along itself
-    own = rows @ mobility @ rows.T
-    aside = own @ along - (along @ own @ along) * along
-    driven = rows @ mobility @ normals.T
-    turns = np.linalg.norm(aside) if speed > 0 else 0.0
-    if max(turns, np.abs(driven).max()) <= STRAIGHT_SLIP * np.linalg.norm(own):
-        return along[None]
-    plane = _plane_of_slip(slip, rows)
-    if plane is None or len(normals) > 1 or law == "moreau":
-        reason = "the law of impact is Moreau's" if law == "moreau" else "other contacts take part in the impact"
-        reason = "it has more than two components" if plane is None else reason
-        raise ConstraintError(
-            f"the slip of a contact must keep its direction during an impact if {reason}; that of `{name}` turns. "
-            f"Model the motion in a plane, or leave out friction."
-        )
-    return plane
+    lines = [slip.components(slip.along[None]) for slip in slips]
+    impulses = np.vstack([normals, *(line.rows for line in lines)])
+    if not any(_turns(slip, impulses, *mobilities) for slip in slips):
+        return lines
+    # one slip that turns drives the others, by its friction
+    return [slip if len(slip.velocity) == 1 else slip.components(_plane_of_slip(slip)) for slip in slips]
 
 
-def _plane_of_slip(slip: Floats, rows: Floats) -> Floats | None:
-    """Return the unit vectors (2, c) of the plane that contains all slips of a contact, None if there is none."""
-    if len(slip) == 2:
+def _turns(slip: _Slip, impulses: Floats, mobility: Floats, inverse: Floats) -> bool:
+    """Return whether some of the impulses (…, n) change the direction of a slip."""
+    aside = slip.rows - np.outer(slip.along, slip.along @ slip.rows)
+    lengths = [np.sqrt(np.einsum("in,nm,im->i", rows, inverse, rows)) for rows in (slip.rows, impulses)]
+    change = np.abs(aside @ mobility @ impulses.T).max(axis=0)
+    return bool((change > STRAIGHT_SLIP * lengths[0].max() * lengths[1]).any())
+
+
+def _plane_of_slip(slip: _Slip) -> Floats:
+    """Return the unit vectors (2, c) of the plane that contains all slips of a contact."""
+    if len(slip.velocity) == 2:
         return np.eye(2)
     # components of the velocity in space: their vector is tangent to the surface
-    axes, sizes, _ = np.linalg.svd(rows, full_matrices=False)
-    outside = np.abs(axes[:, 2:].T @ slip) > STRAIGHT_SLIP * np.linalg.norm(slip)
+    axes, sizes, _ = np.linalg.svd(slip.rows, full_matrices=False)
+    outside = np.abs(axes[:, 2:].T @ slip.velocity) > STRAIGHT_SLIP * np.linalg.norm(slip.velocity)
     if (sizes[2:] > STRAIGHT_SLIP * sizes[0]).any() or outside.any():
-        return None
+        raise ConstraintError(
+            f"the slip of a contact must lie in a plane, or keep its direction during an impact; that of "
+            f"`{slip.name}` turns, and has more than two independent components. Give `velocity` the components along "
+            f"two tangents, model the motion in a plane, or leave out friction."
+        )
     return axes[:, :2].T
 
 

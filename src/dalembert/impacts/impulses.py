@@ -3,12 +3,13 @@
 
 One contact with friction is solved exactly by Routh's method, which follows the velocity at the contact while the
 normal impulse grows. Several contacts form a linear complementarity problem in their impulses; it is solved by
-enumeration of the states of all contacts, each of which makes it a linear system. All friction is along a line.
+enumeration of the states of all contacts, each of which makes it a linear system. All friction is along a line; for
+slips that turn see ``turning_slip`` and ``impulses_in_space``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import NamedTuple
@@ -97,14 +98,24 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
     """Return the impulses of contacts whose own mobilities, the diagonal of W, are one."""
     if len(contacts) == 1 and contacts[0].follows_slip:
         return _routh(contacts[0], W)
-    k = len(contacts)
     velocities = np.array([*(c.approach for c in contacts), *(c.slip or 0.0 for c in contacts)])
+    found = in_phases(contacts, W, lambda e, least: _solution(contacts, W, velocities, e, least))
+    return Impulses(found[: len(contacts)], found[len(contacts) :])
+
+
+def in_phases(contacts: Sequence[ImpulseContact], W: Floats, solution: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Return the impulses (r,) of the whole impact, normal ones first; Poisson's law has a phase of compression.
+
+    W (r, r) has the changes of velocities per unit of impulse, for contacts whose mobilities are one. ``solution``
+    returns impulses for coefficients (k,) of restitution as ratios of velocities, and for least normal impulses (k,).
+    """
+    k = len(contacts)
     # a contact that is held like an equation does not expand: its impulse is what the others need
     poisson = np.array([c.law == "poisson" and not c.two_sided for c in contacts])
     e = np.array([c.restitution for c in contacts])
-    found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), np.zeros(k))
+    found = solution(np.where(poisson, 0.0, e), np.zeros(k))
     if not (poisson & (e > 0)).any():
-        return Impulses(found[:k], found[k:])
+        return found
     # expansion: a contact returns at least e of the impulse of its compression
     returned = np.where(poisson, e, 0.0) * np.maximum(found[:k], 0.0)
     large = ALLOWED * np.abs(found).max()
@@ -115,9 +126,7 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
         if np.abs(W[:, pressing] @ (e[pressing] * shift)).max() > SAME_VELOCITY:
             names = [contacts[i].name for i, part in zip(pressing, shift, strict=True) if abs(part) > SAME_VELOCITY]
             raise ConstraintError(_shared_impulse(names, "their coefficients of restitution differ"))
-    least = returned + np.where(poisson, found[:k], 0.0)
-    found = _solution(contacts, W, velocities, np.where(poisson, 0.0, e), least)
-    return Impulses(found[:k], found[k:])
+    return solution(np.where(poisson, 0.0, e), returned + np.where(poisson, found[:k], 0.0))
 
 
 def _solution(
@@ -149,17 +158,25 @@ def _solution(
         if _is_valid(
             contacts, normal, tangential, found, after, restitution * velocities[:k], least, scale, impulse_scale
         ):
-            _refuse_undetermined(contacts, G, W, found)
+            refuse_undetermined(contacts, G, W, found)
             return found
-    raise ConstraintError(
+    raise ConstraintError(no_impulses(contacts))
+
+
+def no_impulses(contacts: Sequence[ImpulseContact]) -> str:
+    """Return the message on an impact whose laws no impulses satisfy."""
+    return (
         f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
         f"are none: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
         f"coefficients of friction, or end the motion before by an event."
     )
 
 
-def _refuse_undetermined(contacts: Sequence[ImpulseContact], G: Floats, W: Floats, found: Floats) -> None:
-    """Raise an error if contacts can share an impulse in ways that lead to different velocities, due to friction."""
+def refuse_undetermined(contacts: Sequence[ImpulseContact], G: Floats, W: Floats, found: Floats) -> None:
+    """Raise an error if contacts can share an impulse in ways that lead to different velocities, due to friction.
+
+    Changes of impulses in the null space of G satisfy the laws as well.
+    """
     k = len(contacts)
     for shift in null_space(G):
         moved = [i for i in range(k) if abs(shift[i]) > SAME_VELOCITY]
