@@ -1,5 +1,7 @@
 """Refusals of contacts, by name: models, starts, impacts, and functions that cannot follow them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import sympy as sp
