@@ -7,10 +7,11 @@ import sympy as sp
 import dalembert as da
 from dalembert.ensembles import compiled_ledgers, member_ledgers
 
-x, y = da.coordinates("x y")
+x, y, a, b = da.coordinates("x y a b")
 m, g, c, e, w = da.parameters("m g c e w")
 TIMES = np.linspace(0, 1, 6)
 ROUNDING = 1e-12
+PHASES = 1e-11
 MOTION = 1e-9
 
 
@@ -45,6 +46,31 @@ def belted():
     slip = x.diff(da.t) - sp.Rational(1, 2)
     friction = da.Coulomb(c, velocity=slip, normal_force=da.multiplier("belt"), mu_static=2 * c)
     return da.System((x, y), sp.eye(2), (-20 * x, -10), da.Constraint(y, name="belt"), nonideal=friction)
+
+
+def two_blocks():
+    """Two blocks on a belt, coupled by a spring; one slides under Stribeck's law."""
+    slips = [(x, y, "one"), (a, b, "two")]
+    rows = [da.Constraint(high, name=name) for _, high, name in slips]
+    speeds = [along.diff(da.t) - sp.Rational(1, 2) for along, *_ in slips]
+    dry = da.Coulomb(c, velocity=speeds[0], normal_force=da.multiplier("one"), mu_static=2 * c)
+    falling = da.Stribeck(c, 2 * c, 1, velocity=speeds[1], normal_force=da.multiplier("two"))
+    pull = sp.Rational(13, 10) * (a - x)
+    forces = (-5 * x + pull, -10, -5 * a - pull, -10)
+    return da.System((x, y, a, b), sp.eye(4), forces, rows, nonideal=[dry, falling])
+
+
+def shaken():
+    """A block under a force that is below its static limit at times, with its weight and its drive by name."""
+    floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(c, mu_static=2 * c))
+    forces = {"drive": (w * sp.sin(20 * da.t), 0), "weight": (0, -10)}
+    return da.System((x, y), sp.eye(2), forces, floor)
+
+
+def rough_pin():
+    rod = da.PlanarBody("rod", mass=1, inertia=0.1, position=(0.5, 0))
+    pin = da.Revolute("pin", da.ground.at(0, 0), rod.at(-0.5, 0), radius=0.5, nonideal=da.Coulomb(c))
+    return da.Mechanism(rod, pin, da.Gravity((0, -9.81))).system
 
 
 def hopping():
@@ -93,15 +119,34 @@ def test_smooth_motions_have_the_ledgers_of_single_runs(case, compiled_only):
     compared(*SMOOTH[case])
 
 
+DRY = {
+    "belt": (belted(), (0, 0), (0.5, 0), {"c": [0.1, 0.2]}),
+    "two blocks": (two_blocks(), (0.1, 0, -0.1, 0), (0, 0, 0, 0), {"c": [0.1, 0.2, 0.3]}),
+    "shaken": (shaken(), (0, 0), (0, 0), {"w": [1.9, 4.1, 8.0], "c": 0.2}),
+    "pin": (rough_pin(), (0.5, 0, 0), (0, 0, 0), {"c": [0.8, 0.9]}),
+}
+
+
+@pytest.mark.parametrize("case", DRY)
+def test_members_that_stick_and_slip_have_the_ledgers_of_single_runs(case, compiled_only):
+    """Phase by phase, for all members at once, to the accuracy of the steps."""
+    compared(*DRY[case], times=np.linspace(0, 4, 15), tolerance=PHASES)
+
+
+def test_long_motions_have_finer_intervals(compiled_only):
+    """A step from the begin of an interval of the first division would not reach its nodes accurately."""
+    compared(belted(), (0, 0), (0.5, 0), {"c": [0.1]}, times=[0, 20, 40], tolerance=MOTION)
+
+
 @pytest.mark.parametrize(
     ("case", "options"),
     [
         ((kicked(), (1,), (0,), {"g": [1.0, 2.0]}), {}),
         ((pendulum(), (1, 0), (0, 0), {"m": 1.0, "g": [9.0, 10.0], "c": 0.1}), {"step": 0.01}),
-        ((belted(), (0, 0), (0.5, 0), {"c": [0.1, 0.2]}), {}),
+        ((belted(), (0, 0), (0.5, 0), {"c": [0.1, 0.2]}), {"step": 0.01}),
         ((hopping(), (0, 1), (1, 0), {"m": 2.0, "e": [0.5, 0.8]}), {}),
     ],
-    ids=["jump", "fixed steps", "stick-slip", "impacts"],
+    ids=["jump", "fixed steps", "fixed steps with friction", "impacts"],
 )
 def test_other_motions_have_the_ledgers_of_single_runs(case, options):
     compared(*case, **options)
@@ -124,7 +169,7 @@ def test_first_integrals_and_controllers(compiled_only):
     compared(plant, (0.1,), (0,), {"m": [2.0, 2.2]}, control=control)
 
 
-def test_friction_in_closed_form():
+def test_friction_in_closed_form(compiled_only):
     """A block that slides until it rests has lost its kinetic energy to friction."""
     floor = da.Constraint(y, name="floor", nonideal=da.Coulomb(c))
     block = da.System((x, y), [[m, 0], [0, m]], (0, -10 * m), floor)

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ledgers of many ensemble members at once: powers in compiled code, at quadrature nodes that all members share."""
+"""Ledgers of many ensemble members with smooth motions, at quadrature nodes that all members share."""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dalembert.analysis.applied_parts import AppliedParts
+from dalembert.analysis.applied_parts import AppliedParts, with_parts
 from dalembert.analysis.energy_terms import compiled_ledger_terms, rows_of_ledger
-from dalembert.analysis.ledger import CLOSURE_LIMIT
-from dalembert.analysis.quadrature import (
-    INTERVALS_AT_ONCE,
-    KRONROD,
-    PLACES,
-    ROUNDING_OF_ENERGY,
-    SHARE_OF_ANY_INTERVAL,
-    divided,
-    integral_errors,
-)
+from dalembert.analysis.quadrature import INTERVALS_AT_ONCE, PLACES, divided
+from dalembert.analysis.run_ledger import ledger_notes
 from dalembert.common.array_types import Floats
+from dalembert.ensembles.ledger_integrals import Intervals, MemberWork, least_atol, member_work, powers_of
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.native_members import NativeMembers
-from dalembert.equation.dynamics import Dynamics, native_of
-from dalembert.integration.default_tolerances import USUAL_ATOL
+from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import in_machine_code
 from dalembert.model.friction_contacts import contacts
@@ -37,26 +29,24 @@ def supports_compiled_ledgers(system: System, dynamics: Dynamics, method: Method
     return method.step is None and in_machine_code(dynamics, method) and not contacts(system)
 
 
-class MemberWork(NamedTuple):
-    """Ledgers of N members at T times.
+class AppliedEntries:
+    """Puts the parts of the applied force of a system in the place of their sum."""
 
-    terms      the ``LedgerTerms`` at the outputs (N T, …)
-    work       (2, N, T, e) of entries, and by the split of Udwadia and Kalaba; all applied forces are one entry
-    of_parts   (2, N, T, parts) powers and work of the parts of the applied force; None without parts
-    accurate   (N,) which ledgers are accurate and close
-    """
+    def __init__(self, system: System):
+        self.parts = AppliedParts(system, 0, {}) if system.force_parts else None
 
-    terms: Any
-    work: Floats
-    of_parts: Floats | None
-    accurate: NDArray[np.bool_]
+    def split(self, values: Floats, t: Floats, y: Floats, p: dict[str, Floats]) -> Floats:
+        """Return powers (k, e) with one column for each part, at k states with parameters (k,) by name."""
+        if self.parts is None:
+            return values
+        return with_parts(values, self.parts.powers_of_many(t, y, p), 1, rest=bool(self.parts.rest))
 
 
 class CompiledLedgers:
     """Computes ledgers of members with smooth motions; see ``supports_compiled_ledgers``.
 
-    Members are integrated once more, with outputs at the nodes of the rule of Gauss and Kronrod. Where the rule is not
-    accurate in all intervals, a single run has to divide them further.
+    Members are integrated once more, with outputs at the nodes of the rule of Gauss and Kronrod. Intervals are so many
+    times ``finer`` than those of a single run; where they are not fine enough, a ledger is marked as not accurate.
     """
 
     def __init__(
@@ -67,18 +57,17 @@ class CompiledLedgers:
         times: Floats,
         reference: Members,
         threads: int | None,
+        finer: int,
     ):
-        self.system, self.dynamics, self.method, self.times = system, dynamics, method, times
-        self.reference = reference
-        self.begin, self.end = divided(times, float(times[-1] - times[0]))
-        middle, self.half = (self.begin + self.end) / 2, (self.end - self.begin) / 2
-        nodes = middle[:, None] + self.half[:, None] * PLACES
-        self.nodes = nodes.ravel()
-        grid = np.unique(np.concatenate([times, self.nodes]))
-        self.at_nodes, self.at_outputs = np.searchsorted(grid, self.nodes), np.searchsorted(grid, times)
+        self.dynamics, self.method, self.times, self.reference = dynamics, method, times, reference
+        begin, end = divided(times, float(times[-1] - times[0]) / finer)
+        self.half, self.output = (end - begin) / 2, np.searchsorted(times, end)
+        self.nodes = ((begin + end) / 2)[:, None] + self.half[:, None] * PLACES
+        grid = np.unique(np.concatenate([times, self.nodes.ravel()]))
+        self.at_nodes, self.at_outputs = np.searchsorted(grid, self.nodes.ravel()), np.searchsorted(grid, times)
         given: dict[str, Any] = {"every": True, "on_gpu": False, "reference": reference, "threads": threads}
         self.native = NativeMembers(dynamics, method, grid, **given)
-        self.parts = AppliedParts(system, len(times), {}) if system.force_parts else None
+        self.entries = AppliedEntries(system)
 
     @cached_property
     def _rows(self) -> tuple[int, ...]:
@@ -87,9 +76,9 @@ class CompiledLedgers:
     @property
     def members_at_once(self) -> int:
         """The number of members whose nodes are evaluated together, to bound the memory for their forces."""
-        return max(INTERVALS_AT_ONCE // len(self.begin), 1)
+        return max(INTERVALS_AT_ONCE // len(self.half), 1)
 
-    def __call__(self, members: Members) -> tuple[MemberWork, NDArray[np.intp]] | None:
+    def __call__(self, members: Members) -> list[tuple[NDArray[np.intp], MemberWork]]:
         """Return the ledgers of the members that the compiled code has integrated, and which these are."""
         together = np.zeros(len(members), bool)
         for selection, times, spans in self.native.grouped(members):
@@ -97,84 +86,35 @@ class CompiledLedgers:
             together[selection] = len(spans) == 1 and bool((times == self.native.times).all())
         own = np.flatnonzero(together)
         if not own.size:
-            return None
+            return []
         part = members.subset(own)
         found = self.native(part, part.finite)
         own, y = own[found.done], found.y[found.done]
-        if not own.size:
-            return None
-        work = self._work(members.subset(own), y)
-        return None if work is None else (work, own)
-
-    def _terms(self, y: Floats, t: Floats, p: Floats) -> Any:
-        """Return the ``LedgerTerms`` at states, or None."""
-        return compiled_ledger_terms(self.dynamics, self.method, self._rows, y, t, p)
+        work = self._work(members.subset(own), y) if own.size else None
+        return [] if work is None else [(own, work)]
 
     def _work(self, members: Members, y: Floats) -> MemberWork | None:
         """Return the ledgers of members at states y (N, grid, 2n); None if their constraints are dependent."""
-        N, T, K = len(members), len(self.times), len(self.nodes)
-        states = [y[:, places].reshape(-1, y.shape[2]) for places in (self.at_outputs, self.at_nodes)]
-        t = [np.tile(self.times, N), np.tile(self.nodes, N)]
-        p = [np.repeat(members.p.T, count, axis=0) for count in (T, K)]
-        outputs, between = (self._terms(*at) for at in zip(states, t, p, strict=True))
+        N, T, (intervals, nodes) = len(members), len(self.times), self.nodes.shape
+        outputs = self._terms(members, self.times, y[:, self.at_outputs])
+        between = self._terms(members, self.nodes.ravel(), y[:, self.at_nodes])
         if outputs is None or between is None:
             return None
-        values = [between.powers, between.split]
-        powers_of_parts = None
-        if self.parts is not None:
-            names = self.dynamics.parameters
-            powers_of_parts, at_nodes = (
-                self.parts.powers_of_many(own_t, own_y, dict(zip(names, own_p.T, strict=True)))
-                for own_y, own_t, own_p in zip(states, t, p, strict=True)
-            )
-            values.append(at_nodes)
-        whole = np.concatenate(values, axis=1).reshape(N, len(self.begin), len(PLACES), -1)
-        increments = np.einsum("i,j,nijv->niv", self.half, KRONROD, whole)
-        ends = np.searchsorted(self.end, self.times[1:], side="left")
-        work = np.zeros((N, T, whole.shape[-1]))
-        work[:, 1:] = np.cumsum(increments, axis=1)[:, ends]
-        e = between.powers.shape[1]
-        own, split, of_parts = np.split(work, [e, 2 * e], axis=2)
-        kinetic = between.kinetic.reshape(N, K)
-        accurate = self._is_accurate(members, whole, kinetic, outputs)
-        accurate &= self._closes(members, own, whole[..., :e], kinetic, outputs)
-        parts = None if powers_of_parts is None else np.stack([powers_of_parts.reshape(N, T, -1), of_parts])
-        return MemberWork(outputs, np.stack([own, split]), parts, accurate)
+        (at_outputs, unique), (at_nodes, _) = outputs, between
+        numbers = np.repeat(np.arange(N), intervals)
+        of_nodes = at_nodes.reshaped(N * intervals, nodes)
+        whole = Intervals(numbers, np.tile(self.output, N), np.tile(self.half, N), of_nodes)
+        begin, span = float(self.times[0]), float(self.times[-1] - self.times[0])
+        atol = least_atol(self.dynamics, self.method, begin, members.y.T, members.p.T)
+        notes = ledger_notes(self.dynamics, self.method, unique)
+        return member_work(whole, at_outputs.reshaped(N, T), self.method, atol, span, notes)
 
-    def _least_atol(self, members: Members) -> Floats:
-        """Return the smallest absolute tolerance (N,) of each member."""
-        if self.method.atol is not None:
-            return np.full(len(members), self.method.least_atol)
-        starts = native_of(self.dynamics).starts_of_many
-        begin = np.full(len(members), self.times[0])
-        scales = starts(np.ascontiguousarray(members.y.T), begin, np.ascontiguousarray(members.p.T))[2]
-        return USUAL_ATOL * scales.min(axis=1)
-
-    def _is_accurate(self, members: Members, values: Floats, kinetic: Floats, outputs: Any) -> NDArray[np.bool_]:
-        """Return which members satisfy the criterion of ``analysis.quadrature`` in all intervals."""
-        N, intervals = values.shape[:2]
-        flat = values.reshape(N * intervals, *values.shape[2:])
-        error, size = (x.reshape(N, intervals) for x in integral_errors(flat, np.tile(2 * self.half, N)))
-        span = float(self.times[-1] - self.times[0])
-        force = np.abs(outputs.forces).sum(axis=(1, 2)).reshape(N, -1).max(axis=1)
-        scale = size.sum(axis=1)
-        scale = np.where(scale > 0, scale, force * self._least_atol(members) * span)[:, None]
-        energy = np.maximum(kinetic.max(axis=1), outputs.kinetic.reshape(N, -1).max(axis=1))[:, None]
-        share = 2 * self.half / span + SHARE_OF_ANY_INTERVAL
-        bound = self.method.rtol * (size + scale * share) + ROUNDING_OF_ENERGY * energy * share
-        return np.asarray((error <= bound).all(axis=1))
-
-    def _closes(
-        self, members: Members, work: Floats, powers: Floats, kinetic: Floats, outputs: Any
-    ) -> NDArray[np.bool_]:
-        """Return which ledgers close; a single run has the notes on the others."""
-        turnover = np.einsum("i,j,nij->n", self.half, KRONROD, np.abs(powers).sum(axis=3))
-        turnover += np.abs(np.diff(kinetic, axis=1, prepend=0.0)).sum(axis=1)
-        audit = audit_of(outputs.energy.reshape(len(members), -1), work)
-        tolerance = self.method.rtol * turnover + self._least_atol(members)
-        return np.asarray(np.abs(audit).max(axis=1) <= CLOSURE_LIMIT * tolerance)
-
-
-def audit_of(energy: Floats, work: Floats) -> Floats:
-    """Return the change of energy (N, T) less all work (N, T, e)."""
-    return energy - energy[:, :1] - work.sum(axis=2)
+    def _terms(self, members: Members, times: Floats, y: Floats) -> Any:
+        """Return the powers at states y (N, K, 2n), and which multipliers are determined; None if it is not known."""
+        N, K = y.shape[:2]
+        states, t, p = y.reshape(N * K, -1), np.tile(times, N), np.repeat(members.p.T, K, axis=0)
+        terms = compiled_ledger_terms(self.dynamics, self.method, self._rows, states, t, p)
+        if terms is None:
+            return None
+        named = dict(zip(self.dynamics.parameters, p.T, strict=True))
+        return powers_of(terms, lambda values: self.entries.split(values, t, states, named)), terms.unique

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dalembert.analysis.applied_parts import with_parts
 from dalembert.analysis.ledger import Ledger
 from dalembert.analysis.ledger_entries import Entry
-from dalembert.analysis.run_ledger import ledger_notes
 from dalembert.common.array_types import Floats
-from dalembert.ensembles.compiled_ledgers import CompiledLedgers, MemberWork, audit_of, supports_compiled_ledgers
+from dalembert.ensembles.compiled_ledgers import CompiledLedgers, supports_compiled_ledgers
+from dalembert.ensembles.ledger_integrals import MemberWork
 from dalembert.ensembles.ledger_outputs import OF_ENERGY, OF_ENTRIES, LedgerFindings
 from dalembert.ensembles.members import Members
+from dalembert.ensembles.phase_ledgers import PhaseLedgers, supports_phase_ledgers
 from dalembert.ensembles.runner import for_ensemble_member
 from dalembert.ensembles.single_members import single_member
 from dalembert.equation.dynamics import Dynamics
@@ -24,6 +25,10 @@ from dalembert.integration.method import Method
 from dalembert.model.active_system import all_permanent
 from dalembert.model.event import Event
 from dalembert.model.system import System
+
+DIVISIONS = (1, 8)
+"""How many times finer the intervals of all members are than those with which a single run begins: at first, and for
+the members for which this is not enough. What is left needs intervals of its own, which a single run finds."""
 
 
 class MemberLedgers:
@@ -46,10 +51,15 @@ class MemberLedgers:
         threads: int | None,
     ):
         self.system, self.dynamics, self.events, self.method, self.times = system, dynamics, events, method, times
-        self.entries, self.keep, self._compiled = entries, keep, None
-        smooth = not events and all_permanent(system)
-        if smooth and supports_compiled_ledgers(system, dynamics, method):
-            self._compiled = CompiledLedgers(system, dynamics, method, times, reference, threads)
+        self.entries, self.keep = entries, keep
+        self._compiled: list[CompiledLedgers | PhaseLedgers] = []
+        stated = system, dynamics, method, times, reference, threads
+        if events or not all_permanent(system):
+            return
+        if supports_compiled_ledgers(system, dynamics, method):
+            self._compiled = [CompiledLedgers(*stated, finer) for finer in DIVISIONS]
+        elif supports_phase_ledgers(system, method):
+            self._compiled = [PhaseLedgers(*stated, finer) for finer in DIVISIONS]
 
     def __call__(self, first: int, members: Members, failed: Any) -> tuple[dict[str, Floats], LedgerFindings]:
         """Return the variables of the ledgers (N, T, …), NaN of members that failed, and findings.
@@ -62,10 +72,12 @@ class MemberLedgers:
         if not self.dynamics.knows_energy:
             del found["potential"]
         left = ~np.asarray(failed)
-        if self._compiled is not None:
-            own, size = np.flatnonzero(left), self._compiled.members_at_once
+        for compiled in self._compiled:
+            own, size = np.flatnonzero(left), compiled.members_at_once
             for part in (own[k : k + size] for k in range(0, len(own), size)):
-                left[part] &= ~self._put_compiled(found, part, members.subset(part), findings)
+                for places, work in compiled(members.subset(part)):
+                    _put_work(found, part[places], work, findings)
+                    left[part[places[work.accurate]]] = False
         last = np.full(count, len(self.times) - 1)
         for k in np.flatnonzero(left):
             try:
@@ -81,44 +93,6 @@ class MemberLedgers:
         if self.keep == "end":
             found = {name: values[np.arange(count), last][:, None] for name, values in found.items()}
         return found, findings
-
-    def _put_compiled(self, found: dict[str, Floats], own: Any, part: Members, findings: LedgerFindings) -> Any:
-        """Store the ledgers of members that compiled code has, and return which of them (N,)."""
-        done = np.zeros(len(part), bool)
-        assert self._compiled is not None
-        computed = self._compiled(part)
-        if computed is None:
-            return done
-        work, places = computed
-        good = places[work.accurate]
-        for name, values in self._variables(work).items():
-            if name in found:
-                found[name][own[good]] = values[work.accurate]
-        findings.add(LedgerFindings([*ledger_notes(self.dynamics, self.method, work.terms.unique)]))
-        done[good] = True
-        return done
-
-    def _variables(self, found: MemberWork) -> dict[str, Floats]:
-        """Return the variables (N, T, …) of ledgers by name."""
-        N, T = found.work.shape[1:3]
-        terms = found.terms
-        energy, kinetic = (np.asarray(values).reshape(N, T) for values in (terms.energy, terms.kinetic))
-        values: dict[str, Any] = {
-            "power": np.asarray(terms.powers).reshape(N, T, -1),
-            "work": found.work[0],
-            "split_power": np.asarray(terms.split).reshape(N, T, -1),
-            "split_work": found.work[1],
-        }
-        if found.of_parts is not None:
-            assert self._compiled is not None and self._compiled.parts is not None
-            rest = bool(self._compiled.parts.rest)
-            for name, own in values.items():
-                values[name] = with_parts(own, found.of_parts[int(name.endswith("work"))], 2, rest=rest)
-        return values | {
-            "kinetic": kinetic,
-            "potential": energy - kinetic,
-            "audit": audit_of(energy, found.work[0]),
-        }
 
     def _put_single(self, found: dict[str, Floats], k: int, ledger: Ledger) -> int:
         """Store the ledger of a single run, and return the index of its last time."""
@@ -139,6 +113,14 @@ class MemberLedgers:
             own = np.asarray(getattr(ledger, name))[-1]
             values[k, reached.sum()] = np.append(own, np.zeros(values.shape[2] - count)) if own.ndim else own
         return int(reached.sum())
+
+
+def _put_work(found: dict[str, Floats], own: NDArray[np.intp], work: MemberWork, findings: LedgerFindings) -> None:
+    """Store the accurate ones of the ledgers of some members."""
+    for name, values in work.variables.items():
+        if name in found:
+            found[name][own[work.accurate]] = values[work.accurate]
+    findings.add(LedgerFindings([*work.notes]))
 
 
 def _findings_of(member: int, ledger: Ledger) -> LedgerFindings:

@@ -22,6 +22,7 @@ from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import Contact, velocity_jacobian
 from dalembert.native.guarded_batch import GuardedBatch
+from dalembert.native.step_control import settings_of
 from dalembert.numerics.tolerances import SOLVED_RANK_TOLERANCE
 from dalembert.stick_slip.load_sharing import proportional
 from dalembert.stick_slip.modes import LOAD_ROUNDING, Mode
@@ -113,6 +114,20 @@ class ModeOfMany:
         tableau = self.method.tableau
         assert tableau is not None  # an ensemble takes no diffrax solver
         return native.guarded_motions(self.rows, *cure, tableau, self._refined, self._guards)
+
+    def sampled(
+        self, t0: Floats, y0: Floats, times: Floats, p: Floats, atol: Floats
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the states of one member at times reached by one step each from states at t0, and which are accurate.
+
+        p are the parameters of the mode, ``atol`` (2n,) the absolute tolerances of the member.
+        """
+        native, cure = native_of(self.dynamics), cure_of(self.method.drift, self.dynamics.levels)
+        assert self.method.tableau is not None  # an ensemble takes no diffrax solver
+        engine = native.engine(self.rows, *cure, self._refined, self.method.tableau)
+        settings = settings_of(0.0, 0.0, self.method.rtol, atol, np.inf, y0.shape[1])
+        found = engine.sample(t0, y0, times, p, settings)
+        return found.y, found.validity == 1.0
 
     @property
     def _guards(self) -> PhaseGuards:

@@ -7,10 +7,13 @@ of them are then decided together.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.ensembles.modes_of_many import ModeOfMany
 from dalembert.ensembles.phase_integration import PhaseIntegration
 from dalembert.ensembles.stick_slip_outputs import OutputPhases
 from dalembert.ensembles.stick_slip_transitions import MemberPhases, Transitions, groups, usual_scales
@@ -32,6 +35,19 @@ def supports_rounds(system: System, contacts: tuple[Contact, ...], method: Metho
     """Return whether members can be simulated in rounds: adaptive steps, and contacts that slide along lines."""
     usual = method.step is None and in_machine_code(build(system), method)
     return usual and bool(contacts) and all(len(c.velocity) == 1 for c in contacts) and not system.servos
+
+
+class BegunPhases(NamedTuple):
+    """Phases of N members in one mode at their beginning: numbers (N,), states (N, 2n), times (N,), parameters (N, …).
+
+    The parameters are those of the mode.
+    """
+
+    mode: ModeOfMany
+    member: NDArray[np.intp]
+    y: Floats
+    t: Floats
+    p: Floats
 
 
 class StickSlipRounds:
@@ -65,13 +81,15 @@ class StickSlipRounds:
         return self.integrate.seconds
 
     def __call__(
-        self, y: Floats, p: Floats, times: Floats, max_step: float
+        self, y: Floats, p: Floats, times: Floats, max_step: float, begun: list[BegunPhases] | None = None
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_], OutputPhases | None]:
         """Return states (N, T, 2n) of members with starts y (2n, N) and parameters (k, N), and the phases of outputs.
 
         The other results tell which members were completed and which starts satisfy the constraints up to rounding.
+        All phases are appended to ``begun``, in the order of time for each member.
         """
         run = _Rounds(self, np.ascontiguousarray(y.T), p, times, max_step)
+        run.begun = begun
         with self.integrate.pool():
             run.simulate()
         return run.out, run.done, run.exact, run.phases
@@ -106,6 +124,7 @@ class _Rounds:
         self.steps, self.stalled = np.zeros(count), np.zeros(count, int)
         self.segments, self.done = np.zeros(count, int), np.zeros(count, bool)
         self.phases = owner.no_phases(count, self.out.shape[1]) if owner.with_phases else None
+        self.begun: list[BegunPhases] | None = None
 
     def simulate(self) -> None:
         """Go from phase to phase until every member has reached the end or must be simulated by itself."""
@@ -155,6 +174,9 @@ class _Rounds:
         if not mode.compiled:
             members.odd[selection] = True
             return
+        if self.begun is not None:
+            own = mode.parameters(part.p, part.directions)
+            self.begun.append(BegunPhases(mode, selection, part.y.copy(), part.t.copy(), own))
         least = np.maximum(LEAST_SEGMENT * np.spacing(np.abs(part.t)), SHORTEST_SPAN * (self.end - part.t))
         first = np.searchsorted(self.times, part.t, side="right")
         starts = PhaseStarts(
