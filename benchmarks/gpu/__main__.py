@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.document import replace_section
 from benchmarks.gpu import reference
+from benchmarks.gpu.problems import named
 from benchmarks.gpu.table import line, markdown
 from benchmarks.gpu.worker import MARK, WAYS
 
@@ -55,7 +56,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
     found = list(zip(row.pop("checked"), ends, strict=True))
     row["rate"] = (1 if row.get("adaptive") else steps) * row["members"] / row["seconds"]
     row["error"] = max(float(np.abs(end - reference.converged(row["problem"], i, steps)).max()) for i, end in found)
-    if not (row.get("adaptive") or row.get("other_steps")):
+    if named(row["problem"]).by_hand and not (row.get("adaptive") or row.get("other_steps")):
         row["rounding"] = max(
             float(np.abs(end - reference.same_steps(row["problem"], i, steps, row.get("projected", False))).max())
             for i, end in found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Three systems of which many members are simulated: a double pendulum, a four-bar loop, a rolling disc."""
+"""Systems of which many members are simulated: a double pendulum, a four-bar loop, a rolling disc, and a double
+pendulum in space."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ G = 9.81
 BARS = {"crank": 1.0, "coupler": 2.5, "rocker": 2.0}
 BASE = 2.5
 """Lengths of the four-bar, a mass of 1 kg per metre: the crank turns all the way round, and never folds."""
+PIVOT, SHAKING = 0.1, 5.0
+"""Amplitude and angular frequency of the pivot of the pendulum in space."""
 DISC = {"m": 3.43, "r": 0.26, "g": G}
 
 
@@ -27,6 +30,7 @@ class Problem:
 
     spread    from a share of each member in [0, 1), shape (count,), to q and qd, each (n, count)
     h, steps  of the fixed steps
+    by_hand   whether the other programs have it, by equations written for it
     """
 
     name: str
@@ -35,6 +39,7 @@ class Problem:
     spread: Callable[[Any], tuple[Any, Any]]
     h: float = 1e-3
     steps: int = 1000
+    by_hand: bool = True
 
     @property
     def n(self) -> int:
@@ -148,12 +153,36 @@ def _rolling(share: Any) -> tuple[Any, Any]:
     return np.stack([0 * yaw, 0 * yaw, yaw, lean, 0 * yaw]), np.stack([dx, dy, dyaw, dlean, dturn])
 
 
+def spatial_pendulum() -> da.System:
+    """Two spheres in space on rods of length one, the first on a pivot that moves to and fro; a viscous law acts
+    on the first sphere."""
+    q = da.coordinates("x1 y1 z1 x2 y2 z2")
+    (x1, y1, z1, *_), pivot = q, PIVOT * sp.sin(SHAKING * da.t)
+    first = (x1 - pivot, y1, z1)
+    viscous = da.Viscous(0.1, velocity=tuple(sp.diff(place, da.t) for place in first))
+    rods = (
+        da.Constraint(sum(place**2 for place in first) - 1, name="upper rod", nonideal=viscous),
+        da.Constraint(sum((b - a) ** 2 for a, b in zip(q[:3], q[3:], strict=True)) - 1, name="lower rod"),
+    )
+    return da.System(q, sp.eye(6), (0, 0, -G, 0, 0, -G), rods)
+
+
+def _turning_in_space(share: Any) -> tuple[Any, Any]:
+    """Two rods stretched out at an angle; they turn about the vertical, and the pivot has its first velocity."""
+    angle, direction = 0.1 + 2.7 * share, 2 * np.pi * shares(1000 * share)
+    rod = np.stack([np.sin(angle) * np.cos(direction), np.sin(angle) * np.sin(direction), -np.cos(angle)])
+    moving = np.stack([PIVOT * SHAKING + 0 * share, 0 * share, 0 * share])
+    spin = np.stack([-rod[1], rod[0], 0 * share])
+    return np.concatenate([rod, 2 * rod]), np.concatenate([moving + spin, moving + 2 * spin])
+
+
 @cache
 def problems() -> tuple[Problem, ...]:
     return (
         Problem("double pendulum", chain(2), dict(NUMBERS), _hanging),
         Problem("rolling disc", rolling_disc(), DISC, _rolling),
         Problem("four-bar", four_bar(), {}, _turning),
+        Problem("pendulum in space", spatial_pendulum(), {}, _turning_in_space, by_hand=False),
     )
 
 

@@ -19,6 +19,19 @@ def share(row: dict[str, Any], rows: list[dict[str, Any]], of: str = LIMIT) -> f
     return row["rate"] / max(same) if same else None
 
 
+def share_of_kernel(row: dict[str, Any], rows: list[dict[str, Any]]) -> float | None:
+    """Of the rate of the kernel alone, for a whole call."""
+    detail = row.get("detail", "")
+    kernels = [
+        other["rate"]
+        for other in rows
+        if other.get("detail") == detail.replace("whole call", "kernel")
+        and "rate" in other
+        and _same(row, other, "program", "problem", "members", *KIND)
+    ]
+    return row["rate"] / max(kernels) if kernels and "whole call" in detail else None
+
+
 def _same(one: dict[str, Any], other: dict[str, Any], *keys: str) -> bool:
     return all((one.get(key) or False) == (other.get(key) or False) for key in keys)
 
@@ -31,10 +44,11 @@ def line(row: dict[str, Any], rows: list[dict[str, Any]]) -> str:
 
 
 def _cells(row: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
-    part, times = share(row, rows), share(row, rows, TEXTBOOK)
+    part, times, own = share(row, rows), share(row, rows, TEXTBOOK), share_of_kernel(row, rows)
     return [
         row.get("detail", "") + (", projected" if row.get("projected") else ""),
         f"{row['rate']:.2e} {'motions' if row.get('adaptive') else 'steps'}/s",
+        "" if own is None else f"{100 * own:.3g} %",
         "" if part is None else f"{100 * part:.3g} %",
         "" if times is None else f"{times:.3g} ×",
         "" if "rounding" not in row else f"{row['rounding']:.0e}",
@@ -71,8 +85,9 @@ def _main_table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [
-        "| problem | by | members | | rate | of CUDA by hand | of the textbook | off the same steps | off the motion |",
-        "|---|---|--:|---|--:|--:|--:|--:|--:|",
+        "| problem | by | members | | rate | of its kernel | of CUDA by hand | of the textbook | off the same steps "
+        "| off the motion |",
+        "|---|---|--:|---|--:|--:|--:|--:|--:|--:|",
     ]
     for row in rows:
         usual = [r["members"] for r in rows if _same(r, row, "problem", "program") and r["members"] <= 2**20]

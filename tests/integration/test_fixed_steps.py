@@ -111,11 +111,11 @@ class CpuAsGpu:
     def use(self):
         pass
 
-    def memory(self, *counts):
-        return OwnMemory(counts)
+    def memory(self, *sizes):
+        return OwnMemory(sizes)
 
-    def pinned(self, array):
-        return nullcontext()
+    def host_array(self, shape):
+        return np.full(shape, np.nan)
 
     def stream(self):
         return nullcontext(OwnStream(self.threads))
@@ -139,16 +139,13 @@ class OwnStream:
     def launch(self, kernel, count, block, arguments):
         self.threads(*(argument.value for argument in arguments))
 
-    def wait_for_kernel(self):
-        pass
-
     def wait(self):
         pass
 
 
 class OwnMemory:
-    def __init__(self, counts):
-        self.arrays = [np.full(max(count, 1), np.nan) for count in counts]
+    def __init__(self, sizes):
+        self.arrays = [np.full(-(-max(size, 1) // 8), np.nan) for size in sizes]
 
     def __enter__(self):
         return [ctypes.c_uint64(array.ctypes.data) for array in self.arrays]
@@ -175,9 +172,11 @@ def test_a_card_gives_the_same_numbers(cpu_as_gpu, step, keep):
     np.testing.assert_allclose(here["qd"], there["qd"], rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("least_pinned", [0, gpu.WORTH_PINNING])
 @pytest.mark.parametrize("own", [True, False])
-def test_members_are_divided_among_streams(cpu_as_gpu, monkeypatch, own):
+def test_members_are_divided_among_streams(cpu_as_gpu, monkeypatch, own, least_pinned):
     """Each stream has its own rows of starts, results, and of parameters unless all members share them."""
+    monkeypatch.setattr(gpu, "WORTH_PINNING", least_pinned)
     monkeypatch.setattr(gpu, "LEAST_PER_STREAM", 2)
     monkeypatch.setattr(gpu, "FIRST", 1)
     angles = np.linspace(0.1, 2.0, 11)
@@ -199,9 +198,13 @@ def test_kernel_time_counts_overlapping_kernels_once(monkeypatch):
 def test_work_is_done_before_its_stream_ends(monkeypatch):
     driver = Answering()
     monkeypatch.setattr(cuda, "_driver", lambda: driver)
-    with pytest.raises(KeyboardInterrupt), cuda.GpuDevice().stream():
+    device = cuda.GpuDevice()
+    with pytest.raises(KeyboardInterrupt), device.stream():
         raise KeyboardInterrupt
-    assert driver.calls[-4:] == ["cuStreamSynchronize", "cuEventDestroy_v2", "cuEventDestroy_v2", "cuStreamDestroy_v2"]
+    assert driver.calls[-4:] == ["cuStreamCreate", "cuEventCreate", "cuEventCreate", "cuStreamSynchronize"]
+    with device.stream() as first, device.stream() as second:
+        assert first is not second
+    assert driver.calls.count("cuStreamCreate") == 2  # streams are used again
 
 
 def test_what_a_card_declines_is_simulated_here(cpu_as_gpu):
@@ -260,18 +263,17 @@ def test_a_kernel_is_unloaded_with_its_system(monkeypatch):
     assert driver.calls[-1] == "cuModuleUnload"
 
 
-def test_memory_that_cannot_be_pinned_is_copied_all_the_same(monkeypatch):
+def test_memory_of_a_card_is_used_again(monkeypatch):
     driver = Answering()
     monkeypatch.setattr(cuda, "_driver", lambda: driver)
     device = cuda.GpuDevice()
-    with device.pinned(np.empty(cuda.WORTH_PINNING // 8)):
-        assert driver.calls[-1] == "cuMemHostRegister_v2"
-    assert driver.calls[-1] == "cuMemHostUnregister"
-    driver.cuMemHostRegister_v2 = lambda *_: 2
-    driver.calls.clear()
-    with device.pinned(np.empty(cuda.WORTH_PINNING // 8)), device.pinned(np.empty(1)):
+    for _ in range(2):
+        with device.memory(80, 0) as places:
+            assert len(places) == 2
+    assert driver.calls.count("cuMemAlloc_v2") == 2 and "cuMemFree_v2" not in driver.calls
+    with device.memory(cuda.KEPT_GPU_BYTES + 1):
         pass
-    assert not driver.calls
+    assert driver.calls.count("cuMemFree_v2") == 3
 
 
 class Refusing:

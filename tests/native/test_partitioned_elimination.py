@@ -136,6 +136,15 @@ def test_a_heavy_coordinate_is_not_solved_for(mass, holds):
     assert margins_hold(system, [0.3, 0.2, 0.1, 0.4, 0, 0, 0, 0], [mass]) == holds
 
 
+def test_a_disc_that_lies_flat_is_seen():
+    """Yaw and turn are then one rotation: of the mass of yaw a share of cos²(lean)/4 over 1/4 + 5 sin²(lean)/4 is left,
+    and the limit is 1e-10."""
+    for share, holds in ((1e-9, True), (1.01e-10, True), (0.99e-10, False), (0.0, False)):
+        lean = np.pi / 2 - np.sqrt(share * 6)
+        assert margins_hold(rolling(), [0, 0, 0.3, lean, 0, 0.1, 0.2, 0.3, 0.4, 0.5], [2.0, 0.3]) == holds
+    assert not margins_hold(rolling(), [0, 0, 0.3, 0.2, 0, 0.1, 0.2, 0.3, 0.4, 0.5], [-2.0, 0.3])
+
+
 def test_bounds_of_masses_hold_at_all_angles():
     """They do not depend on the state, so that steps compute no limits of shares."""
     terms = recorded(rolling())

@@ -11,14 +11,16 @@ import pytest
 from benchmarks.gpu import cuda, reference
 from benchmarks.gpu.__main__ import judged
 from benchmarks.gpu.problems import problems
-from benchmarks.gpu.table import share
+from benchmarks.gpu.table import share, share_of_kernel
 
 import dalembert as da
+
+BY_HAND = [problem for problem in problems() if problem.by_hand]
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a C++ compiler")
 @pytest.mark.parametrize("projected", [False, True])
-@pytest.mark.parametrize("problem", problems(), ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", BY_HAND, ids=lambda problem: problem.name)
 def test_kernels_by_hand_take_the_same_steps_as_numpy(problem, projected):
     short = replace(problem, steps=3)
     q, qd, _ = cuda.run(short, *short.starts(2), projected=projected, compiler=cuda.HOST)
@@ -26,7 +28,7 @@ def test_kernels_by_hand_take_the_same_steps_as_numpy(problem, projected):
     np.testing.assert_allclose([q[:, 1], qd[:, 1]], expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("problem", problems(), ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", BY_HAND, ids=lambda problem: problem.name)
 def test_members_start_on_their_constraints(problem):
     q, qd = problem.start(5)
     *_, position, velocity = reference.terms(problem)(q, qd)
@@ -56,3 +58,10 @@ def test_a_share_is_taken_of_the_same_problem_crowd_and_kind():
         {**row, "program": "CUDA by hand", "rate": 40.0, "adaptive": True},
     ]
     assert share(row, [row, *others]) == 0.5
+
+
+def test_a_whole_call_is_compared_with_its_own_kernel():
+    row = {"program": "dalembert", "problem": "four-bar", "members": 8, "rate": 2.0, "detail": "adaptive, whole call"}
+    others = [{**row, "detail": "adaptive, kernel", "rate": 8.0}, {**row, "detail": "kernel", "rate": 4.0}]
+    assert share_of_kernel(row, [row, *others]) == 0.25
+    assert share_of_kernel(others[0], [row, *others]) is None

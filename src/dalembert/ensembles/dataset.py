@@ -30,14 +30,12 @@ def labels_of(study: Study, layout: EnsembleLayout) -> dict[str, Any]:
 
 def dataset_of_members(study: Study, layout: EnsembleLayout, values: dict[str, Floats], reasons: Any) -> xr.Dataset:
     """Return outputs (N, T, …) and reasons (N,) with the dimensions of an ensemble."""
-    import xarray as xr
-
     variables: dict[str, Any] = {
         name: ((*layout.dims, *study.outputs.dims(name, own.ndim - 1)), own.reshape(*layout.shape, *own.shape[1:]))
         for name, own in values.items()
     }
     variables["reason"] = (layout.dims, reasons.reshape(layout.shape))
-    return _with_used_labels(xr.Dataset(variables), labels_of(study, layout))
+    return _labelled(variables, labels_of(study, layout))
 
 
 def with_events(found: xr.Dataset, layout: EnsembleLayout, parts: Sequence[EventTable]) -> xr.Dataset:
@@ -54,8 +52,6 @@ def with_events(found: xr.Dataset, layout: EnsembleLayout, parts: Sequence[Event
 
 def dataset_of_summaries(study: Study, summaries: dict[str, Summary], reason: str, failed: int) -> xr.Dataset:
     """Return mean, variance and quantiles of every output; ``reason`` is why the first member failed that did."""
-    import xarray as xr
-
     # means over no members would be NaN without a reason
     if not any(summary.count for summary in summaries.values()):
         raise InputError(f"no member could be simulated, so there is no summary; the first failed because {reason}")
@@ -66,14 +62,16 @@ def dataset_of_summaries(study: Study, summaries: dict[str, Summary], reason: st
         if study.quantiles:
             parts[f"quantile_{name}"] = (("quantile", *dims), summary.quantile_values())
     labels = {**labels_of(study, EnsembleLayout({}, {})), "quantile": list(study.quantiles)}
-    return _with_used_labels(xr.Dataset(parts), labels).assign_attrs(members=study.total, failed=failed)
+    return _labelled(parts, labels).assign_attrs(members=study.total, failed=failed)
 
 
-def _with_used_labels(found: xr.Dataset, labels: dict[str, Any]) -> xr.Dataset:
-    """Return a dataset with those labels whose dimensions it has."""
+def _labelled(variables: dict[str, Any], labels: dict[str, Any]) -> xr.Dataset:
+    """Return a dataset of variables, with those labels whose dimensions they have."""
+    import xarray as xr
+
+    dims = {name for own, _ in variables.values() for name in ((own,) if isinstance(own, str) else own)}
     used = {
-        name: given
-        for name, given in labels.items()
-        if (set(given[0]) if isinstance(given, tuple) else {name}) <= set(found.sizes)
+        name: given for name, given in labels.items() if (set(given[0]) if isinstance(given, tuple) else {name}) <= dims
     }
-    return found.assign_coords(used)
+    # labels that were added to a dataset later would be aligned once more
+    return xr.Dataset(variables, used)

@@ -70,23 +70,36 @@ class Bifurcations:
         self.found = BifurcationFindings()
         own = self.selected[(self.selected >= first) & (self.selected < first + len(members))] - first
         own = own[~failed[own]]
+        self.found.examined = len(own)
         some = members.subset(own)
         starts, parameters = (np.ascontiguousarray(x.T) for x in (some.y, some.p))
-        rows = rows_for_many(self.dynamics, starts, float(self.times[0]), parameters) if len(own) else ()
-        for k, start, p, independent in zip(own, starts, parameters, rows, strict=True):
-            self.found.examined += 1
-            self._examine(int(first + k), start, p, np.flatnonzero(independent), states[k])
+        for k in self._turning(starts, parameters, states[own]):
+            # a single run takes far longer than a member of an ensemble, and a few are enough for a note
+            if self.reintegrated < MAX_REINTEGRATED:
+                self._integrate_again(int(first + own[k]), starts[k], parameters[k])
         return self.found
 
-    def _examine(self, number: int, start: Floats, p: Floats, rows: NDArray[np.intp], states: Floats) -> None:
+    def _turning(self, starts: Floats, parameters: Floats, states: Floats) -> NDArray[np.intp]:
+        """Return those of the members whose independent rows change their orientation between outputs."""
+        if not len(starts):
+            return np.empty(0, int)
+        t, y = self.times, states
+        if y.shape[1] < len(t):  # only the last states are known
+            t, y = t[[0, -1]], np.stack([starts, y[:, -1]], axis=1)
+        at_all = y.reshape(-1, y.shape[2]), np.tile(t, len(y)), np.repeat(parameters, len(t), axis=0)
+        A = native_of(self.dynamics).rows_of_many(*at_all).reshape(*y.shape[:2], len(self.dynamics.levels), -1)
+        rows = rows_for_many(self.dynamics, starts, float(t[0]), parameters)
+        turned = np.zeros(len(y), bool)
+        for independent in np.unique(rows[rows.any(axis=1)], axis=0):
+            own = (rows == independent).all(axis=1)
+            of_members = A[own][:, :, independent]
+            changes = np.append(orientation_changes(of_members.reshape(-1, *of_members.shape[2:])), False)
+            # what lies between the last output of one member and the first of the next is left out
+            turned[own] = changes.reshape(-1, len(t))[:, :-1].any(axis=1)
+        return np.flatnonzero(turned)
+
+    def _integrate_again(self, number: int, start: Floats, p: Floats) -> None:
         t0, t1 = float(self.times[0]), float(self.times[-1])
-        # a single run takes far longer than a member of an ensemble, and a few are enough for a note
-        if not len(rows) or self.reintegrated >= MAX_REINTEGRATED:
-            return
-        seen = (self.times, states) if len(states) == len(self.times) else ([t0, t1], np.vstack([start, states]))
-        A = native_of(self.dynamics).rows_of_many(np.asarray(seen[1]), np.asarray(seen[0]), p)
-        if not orientation_changes(A[:, rows]).any():
-            return
         self.reintegrated += 1
         n = len(start) // 2
         method = with_tolerances(self.dynamics, self.method, start[:n], start[n:], t0, p)

@@ -32,7 +32,7 @@ from dalembert.native.step_control import LEAST_STEP, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
 
-BatchIntegrator = Callable[..., tuple[Floats, Floats]]
+BatchIntegrator = Callable[..., tuple[Floats, NDArray[np.int8]]]
 """Integrates a batch of members: see ``native.batch.MotionBatch``."""
 
 Start = tuple[Floats, Floats]
@@ -92,12 +92,11 @@ class NativeMembers:
 
     def __call__(self, members: Members, finite: Any) -> NativeStates:
         """Return the states of members by the compiled integrator."""
-        done, exact = (np.zeros(len(members), bool) for _ in range(2))
-        whole = NativeStates(np.empty((len(members), self.stored_times, 2 * len(members.q))), done, exact)
         if not finite.any() or not in_machine_code(self.dynamics, self.method):
-            return whole
+            return self._not_done(members)
         first = members.subset(slice(int(np.argmax(finite)), None)) if self.reference is None else self.reference
         integrator = self._compiled(first.state(0), first.p[:, 0].copy())
+        whole: NativeStates | None = None
         for selection, times, spans in self.grouped(members):
             given = integrator, (members.q[:, selection], members.qd[:, selection]), members.p[:, selection]
             if len(spans) == 1 and spans[0].start == times[0]:
@@ -107,14 +106,22 @@ class NativeMembers:
             if len(found.done) == len(members):
                 whole = found  # not copied
             else:
+                whole = whole or self._not_done(members)
                 for all_members, own in zip(whole[:3], found[:3], strict=True):
                     all_members[selection] = own
-        done = whole.done & finite
+        whole = whole or self._not_done(members)
+        done = whole.done
+        done &= finite
         if len(self._rows) < len(self.dynamics.levels):  # the rows that are left out depend on the member
             done &= self._use_same_rows(members)
         if projects_fixed_steps(self.dynamics, self.method):
             done &= ~self._off_constraints(members, whole.y[:, -1], done)
-        return whole._replace(done=done)
+        return whole
+
+    def _not_done(self, members: Members) -> NativeStates:
+        """Return states of members none of which has been completed."""
+        done, exact = (np.zeros(len(members), bool) for _ in range(2))
+        return NativeStates(np.empty((len(members), self.stored_times, 2 * len(members.q))), done, exact)
 
     def _off_constraints(self, members: Members, y: Floats, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which members have left the constraints at their last states y (N, 2n), because steps are too long.
@@ -159,9 +166,7 @@ class NativeMembers:
         began = time.perf_counter()
         found, endings = integrator(start, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
-        # comparisons of a million small integers take less time than those of doubles
-        codes = endings.astype(np.int8, copy=False)
-        return NativeStates(found, (codes == FINISHED) | (codes == FINISHED + EXACT_START), codes >= EXACT_START)
+        return NativeStates(found, endings & (EXACT_START - 1) == FINISHED, endings >= EXACT_START)
 
     def _integrate_spans(
         self, integrator: Any, start: Start, p: Floats, spans: list[TimeSegment], outputs: Floats
@@ -241,7 +246,7 @@ def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator
     """Integrate members in several threads; the compiled code releases Python's lock."""
     workers, run_part = threads or os.cpu_count() or 1, cast("BatchIntegrator", motions)
 
-    def move(start: Start, p: Floats, *rest: Any, every: bool) -> tuple[Floats, Floats]:
+    def move(start: Start, p: Floats, *rest: Any, every: bool) -> tuple[Floats, NDArray[np.int8]]:
         # more parts than workers, because members take different times
         (q, qd), count = start, p.shape[1]
         cuts = np.linspace(0, count, min(4 * workers, count) + 1).astype(int)

@@ -67,7 +67,7 @@ class ProjectedStarts:
         """Return the findings of some members, except those that failed or whose starts are known to be exact."""
         self.found = StartFindings()
         self.found.examined += len(members)
-        left = np.flatnonzero(~omitted) if self.possible else np.empty(0, int)
+        left = np.flatnonzero(~omitted) if self.possible and not omitted.all() else np.empty(0, int)
         for first in range(0, len(left), MEMBERS_AT_ONCE):
             own = left[first : first + MEMBERS_AT_ONCE]
             some = members.subset(own)

@@ -31,7 +31,7 @@ from dalembert.model.abrupt_functions import abrupt_functions_of_time
 from dalembert.model.coefficients import negative_coefficients
 from dalembert.model.expression_values import expression_values
 from dalembert.model.friction_contacts import contacts
-from dalembert.model.moving_coefficients import moving_coefficients
+from dalembert.model.moving_coefficients import MovingCoefficients, moving_coefficients
 from dalembert.model.system import System
 from dalembert.stick_slip.simulation import StickSlipSimulation
 from dalembert.stick_slip.transitions import contacts_at_rest
@@ -128,23 +128,27 @@ class EnsembleRunner:
 
     def __call__(self, members: Members) -> EnsembleStates:
         """Return the motions of some members."""
+        # masks of a million members are made only where they are needed: each takes as long as some kernels
         negative = negative_coefficients(self.system, members.p)
         usable = members.finite_parameters if self.reference is not None else members.finite
-        usable[list(negative)] = False
+        if negative:
+            usable = usable.copy()
+            usable[list(negative)] = False
         if self.rounds is None:
-            found, done, exact, phases = self.native(members, usable & ~self._at_rest(members))
+            moving = usable & ~self._at_rest(members) if self.contacts else usable
+            found, done, exact, phases = self.native(members, moving)
         else:
             found, done, exact, phases = self._in_rounds(self.rounds, members, usable)
-        # simulated by itself, such a member ends with the reason
-        done &= ~self._negative_coefficients(members, found)
-        # without failures texts are not compared, which takes milliseconds for a million members
-        reasons, failed, self.handed_over = np.zeros(len(members), "U1"), ~done, ()
+        if (coefficients := moving_coefficients(self.system)) is not None:
+            # simulated by itself, such a member ends with the reason
+            done &= ~self._negative(coefficients, members, found)
+        reasons, failed, self.handed_over = np.broadcast_to(np.array("", "U1"), len(members)), ~done, ()
         self.member_notes = {}
         if not done.all():
             found[~done], messages = np.nan, np.full(len(members), "", object)
             # only now: for those that were completed, the compiled integrator has seen to it that they are finite
             finite = members.finite
-            usable &= finite
+            usable = usable & finite
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)
@@ -160,11 +164,9 @@ class EnsembleRunner:
             failed = reasons != ""
         return EnsembleStates(found, reasons, failed, exact, phases)
 
-    def _negative_coefficients(self, members: Members, found: Floats) -> NDArray[np.bool_]:
+    def _negative(self, moving: MovingCoefficients, members: Members, found: Floats) -> NDArray[np.bool_]:
         """Return the members of which a coefficient that changes with time or state is negative, or may have been."""
-        moving, none = moving_coefficients(self.system), np.zeros(len(members), bool)
-        if moving is None:
-            return none
+        none = np.zeros(len(members), bool)
         if moving.of_state and not self.every:
             return ~none  # the states between are not known
         times = self.times if self.every else np.linspace(self.times[0], self.times[-1], TIMES_OF_COEFFICIENTS)

@@ -196,7 +196,7 @@ class StudyRunner:
         findings = Findings(
             self.runner.seconds - seconds,
             [first + k for k in self.runner.handed_over],
-            int(failed.sum()),
+            int(np.count_nonzero(failed)),
             self.starts.examine(self._at_start(members), failed | exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,

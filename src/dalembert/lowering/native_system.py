@@ -306,7 +306,7 @@ class NativeSystem:
         return compiled_laws(self.source)
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Return A (k, m, n) at k states y (k, 2n) and times (k,), for one set of parameters."""
+        """Return A (k, m, n) at k states y (k, 2n) and times (k,), with parameters as for ``terms_of_many``."""
         # by the program of all terms: another compilation would take longer than it saves at a thousand states
         run, known, computed, places = self._rows
         found = values = run.computed_at(y, t, p)[:, computed]

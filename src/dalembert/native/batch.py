@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
 from dalembert.native.lanes import DOUBLE, LaneModule
 from dalembert.native.member_kernel import write_member
-from dalembert.native.member_writer import MemberPrograms
+from dalembert.native.member_writer import BYTE, BYTES, MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.writer import LONG, Writer, whole
 
@@ -39,7 +40,7 @@ class MotionBatch:
         stop: Floats,
         *,
         every: bool,
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, NDArray[np.int8]]:
         """Return states (N, T, 2n) of members, and their endings.
 
         They start at positions and velocities ``start``, each (n, N), and have parameters p (k, N).
@@ -49,7 +50,7 @@ class MotionBatch:
         """
         count = p.shape[1]
         (q, qd), (parameters, own) = (np.ascontiguousarray(part.T) for part in start), by_member(p)
-        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
+        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count, np.int8)
         self._many(
             *(count, q.ctypes.data, qd.ctypes.data, parameters.ctypes.data, own),
             *(times.ctypes.data, len(times), int(every)),
@@ -67,20 +68,21 @@ def by_member(p: Floats) -> tuple[Floats, int]:
 def _write_many(module: LaneModule, member: ir.Function, n: int, parameters: int) -> None:
     """Write many(count, q, qd, p, own, times, outputs, every, out, settings, room, endings, stop) of a batch."""
     P, width = POINTER, whole(module.width)
-    w = Writer(module, "many", (LONG, P, P, P, LONG, P, LONG, LONG, P, P, LONG, P, P))
+    w = Writer(module, "many", (LONG, P, P, P, LONG, P, LONG, LONG, P, P, LONG, BYTES, P))
     count, q, qd, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = whole(n), whole(n), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(2 * n)), whole(1)
+    lengths = whole(n), whole(n), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(2 * n))
     groups = w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)
     for i in w.each(groups):
         first = w.b.mul(i, width)
         left = w.b.sub(count, first)
         present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
-        positions, velocities, own, to, ended = (
+        positions, velocities, own, to = (
             w.b.gep(x, [w.b.mul(first, length)], source_etype=DOUBLE)
-            for x, length in zip((q, qd, p, out, endings), lengths, strict=True)
+            for x, length in zip((q, qd, p, out), lengths, strict=True)
         )
+        ended = w.b.gep(endings, [first], source_etype=BYTE)
         # read between members, so that Ctrl-C takes effect after some motions and not after the whole batch
         stopped = w.b.load(stop, typ=DOUBLE)
         with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):

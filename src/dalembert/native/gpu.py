@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack
 from itertools import pairwise
 from math import prod
@@ -13,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.common.parallel import in_parallel
+from dalembert.common.parallel import submit
 from dalembert.native.batch import by_member
-from dalembert.native.cuda import GpuStream, gpu_device
+from dalembert.native.cuda import WORTH_PINNING, GpuStream, gpu_device
 from dalembert.native.member_writer import MemberPrograms
 from dalembert.native.ptx import ptx_of
 from dalembert.native.tableau import Tableau
@@ -27,16 +29,13 @@ LEAST_PER_STREAM, MAX_STREAMS = 2**17, 8
 """Least number of members per stream, of which a GPU runs some at once, and largest number of such streams."""
 
 FIRST = 2**15
-"""Members of the first of several streams: they are integrated while the memory of the others is pinned."""
-
-PAGE = 512
-"""Doubles per page of memory."""
+"""Members of the first of several streams: they are integrated while the states of the others are copied."""
 
 
 class _OnGpu(NamedTuple):
     """An array and its place on the GPU."""
 
-    array: Floats
+    array: NDArray[Any]
     place: ctypes.c_uint64
 
     def row(self, k: int) -> ctypes.c_uint64:
@@ -47,14 +46,18 @@ class _OnGpu(NamedTuple):
 class _Part(NamedTuple):
     """Members from ``first`` up to ``last``, and the stream in which they are integrated.
 
-    The copies for some members run beside the kernel for others.
+    The copies for some members run beside the kernel for others. ``pinned`` are the copies from the caller's memory to
+    memory from which the GPU reads fast.
     """
 
     stream: GpuStream
     first: int
     last: int
+    pinned: list[Future[None]]
 
     def put(self, *arrays: _OnGpu) -> None:
+        for copy in self.pinned:
+            copy.result()
         for own in arrays:
             self.stream.put(own.array[self.first : self.last], own.row(self.first))
 
@@ -110,41 +113,35 @@ class GpuMotionBatch:
     ) -> tuple[Floats, NDArray[np.int8]]:
         """Return states (N, T, 2n) of members and their endings: see ``batch.MotionBatch``."""
         count, (parameters, own) = p.shape[1], by_member(p)
-        given = *(np.ascontiguousarray(part.T) for part in start), parameters, times, settings
-        states, endings = np.empty((count, len(times) if every else 1, self.size)), np.empty(count)
-        arrays, codes = (*given, states, endings), np.empty(count, np.int8)
         self.device.use()
-        # the innermost context is that of the streams: their work ends before arrays are unpinned and memory is freed
-        with (
-            self.device.memory(*(array.size for array in arrays)) as places,
-            ExitStack() as results,
-            ExitStack() as inputs,
-            ExitStack() as working,
-        ):
+        given = *(np.ascontiguousarray(part.T) for part in start), parameters
+        pinned = [array if array.nbytes < WORTH_PINNING else self.device.host_array(array.shape) for array in given]
+        states = self.device.host_array((count, len(times) if every else 1, self.size))
+        arrays = *pinned, times, settings, states, np.empty(count, np.int8)
+        # the innermost context is that of the streams: their work ends before memory is used for something else
+        with self.device.memory(*(array.nbytes for array in arrays)) as places, ExitStack() as streams:
             batch = _Batch._make([*map(_OnGpu, arrays, places), bool(own)])
-            parts = [_Part(working.enter_context(self.device.stream()), *cut) for cut in pairwise(_cuts(count))]
+            parts = [
+                _Part(streams.enter_context(self.device.stream()), i, j, _copies(given, pinned, slice(i, j)))
+                for i, j in pairwise(_cuts(count))
+            ]
             for each in batch.shared:
                 parts[0].stream.put(each.array, each.place)
             parts[0].stream.wait()
             for part in parts:
                 part.put(*batch.of_members)
                 part.stream.launch(self._kernel, part.last - part.first, BLOCK, batch.arguments(part, room, every))
-                for each in batch.of_members if part is parts[0] else ():
-                    inputs.enter_context(self.device.pinned(each.array[part.last :]))
-            for array in (states, endings):
-                # new memory is slow at its first use: it is used once, and pinned, while kernels run
-                in_parallel(_touch, array.ravel(), PAGE)
-                results.enter_context(self.device.pinned(array))
-            for part in parts:
-                part.get(batch.states, batch.endings)
-            for part in parts:
-                part.stream.wait_for_kernel()
-            inputs.close()
-            for part in parts:
-                part.stream.wait()
-                codes[part.first : part.last] = endings[part.first : part.last]
+                part.get(batch.states)
+            for part in parts:  # these are not pinned: each copy waits for its kernel
+                part.get(batch.endings)
             self.seconds = self.device.busy_seconds([part.stream for part in parts])
-        return states, codes
+        return states, batch.endings.array
+
+
+def _copies(given: Sequence[Floats], pinned: Sequence[Floats], members: slice) -> list[Future[None]]:
+    """Begin to copy members of those arrays that have others in pinned memory."""
+    pairs = zip(given, pinned, strict=True)
+    return [submit(np.copyto, to[members], array[members]) for array, to in pairs if to is not array]
 
 
 def single_motion_batch(programs: MemberPrograms, tableau: Tableau) -> GpuMotionBatch:
@@ -158,7 +155,3 @@ def _cuts(count: int) -> list[int]:
     if streams < 2:
         return [0, count]
     return [0, *(FIRST + k * (count - FIRST) // streams for k in range(streams + 1))]
-
-
-def _touch(numbers: Floats) -> None:
-    numbers[::PAGE] = 0.0

@@ -16,17 +16,21 @@ from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import HotPrograms, Program
 from dalembert.native.writer import LONG, Writer, whole
 
-MEMBER = (POINTER, POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+BYTE = ir.IntType(8)
+BYTES = BYTE.as_pointer()
+
+MEMBER = (POINTER, POINTER, POINTER, LONG, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, BYTES)
 """Arguments of ``member``: q, qd, p, own, present, times, outputs, every, out, settings, room, endings.
 
 There are ``present`` members side by side; further lanes repeat the last of them. Each has parameters of its own if
 ``own`` is one; if it is zero, all share the same ones. States at ``outputs`` times go to
 ``out``: all of them if ``every`` is one, only the last if it is zero. For adaptive steps ``settings`` are those of
 ``step_control.settings_of`` and one more number, which is one if absolute tolerances are multiplied by the scales of
-the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps.
+the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps, and
+``endings`` are bytes.
 """
 
-EXACT_START = 4.0
+EXACT_START = 4
 """Added to the ending of a member whose start misses the constraints by rounding only."""
 
 
@@ -82,7 +86,7 @@ class MemberWriter:
         self.step = LaneStep(w, parts)
         self.begin = spread(w.b, self.members.scalar(self.times, 0))
         self.end_unless(load(w.b, self.work, 0))
-        self.exact = w.b.fmul(w.number(EXACT_START), load(w.b, self.work, 1))
+        self.exact = w.b.fmul(w.number(float(EXACT_START)), load(w.b, self.work, 1))
 
     def _rounded(self, array: Any, count: int, length: int | None = None) -> Any:
         """Return an array of doubles in the precision of the module; its ``length`` may exceed the numbers copied."""
@@ -164,5 +168,5 @@ class MemberWriter:
         b = self.w.b
         endings = b.fadd(self.members.read(self.members.ending), self.exact)
         for k, member in enumerate(self.members.lanes):
-            b.store(widened(b, lane(b, endings, k)), b.gep(self.endings, [member], source_etype=DOUBLE))
+            b.store(b.fptosi(lane(b, endings, k), BYTE), b.gep(self.endings, [member], source_etype=BYTE))
         b.ret_void()

@@ -11,7 +11,7 @@ add up: for two or three bodies they take half as many operations as sparse elim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -91,8 +91,10 @@ class PartitionedElimination:
     def _unreduced(self) -> Elimination:
         """The factors of M, and the squared lengths of the other rows in the metric of M⁻¹."""
         rows = [self.A[row.k] for row in self.partition.others]
-        masses = sparse_order(_pattern(self.M), [], [], self._constant(self.M))
-        return eliminate(self.M, rows, [*masses, *range(len(self.M), len(self.M) + len(rows))])
+        expand, merged = self.polynomials.expand, self.polynomials.add_squares
+        M = [[self.polynomials.record(merged(expand(entry))) for entry in row] for row in self.M]
+        masses = sparse_order(_pattern(M), [], [], self._constant(M))
+        return eliminate(M, rows, [*masses, *range(len(self.M), len(self.M) + len(rows))])
 
     def margins(self) -> list[tuple[Any, Any]]:
         """Return pairs of which the first must be the larger one for the elimination to be well conditioned.
@@ -107,7 +109,23 @@ class PartitionedElimination:
                 limits[j] = full.smallest[n + u - own]
         masses = zip(full.pivots[:n], full.smallest[:n], strict=True)
         inner = zip(self.inner.signed_pivots(), limits, strict=True)
-        return uncertain([*self.partition.margins(self.M), *masses, *inner])
+        return uncertain(self._combined([*self.partition.margins(self.M), *masses, *inner]))
+
+    def _combined(self, pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        """Yield pairs of which the first must be the larger one, with equal terms of two bounded values combined.
+
+        A difference of more than two terms would take operations of its own, beside those of the two values, which the
+        elimination needs anyway.
+        """
+        polynomials = self.polynomials
+        for larger, smaller in pairs:
+            difference = polynomials.add_squares(add(polynomials.expand(larger), polynomials.expand(smaller), -1))
+            if len(difference) > 2 or not polynomials.is_bounded(difference):
+                yield larger, smaller
+                continue
+            positive = polynomials.record({product: c for product, c in difference.items() if c > 0})
+            negative = polynomials.record({product: -c for product, c in difference.items() if c <= 0})
+            yield (polynomials.least(positive) if sl.is_number(negative, 0) else positive), negative
 
 
 def _pattern(matrix: sl.Matrix) -> list[set[int]]:

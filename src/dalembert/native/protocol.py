@@ -164,7 +164,7 @@ class NativeDynamics(Protocol):
         ...
 
     def rows_of_many(self, y: Floats, t: Floats, p: Floats) -> Floats:
-        """Return A (k, m, n) alone, for one set of parameters."""
+        """Return A (k, m, n) alone; the parameters may be the same (number,) for all states."""
         ...
 
     @property

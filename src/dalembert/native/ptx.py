@@ -17,7 +17,7 @@ from dalembert.errors import InputError
 from dalembert.native.assembly import POINTER, optimised
 from dalembert.native.lanes import DOUBLE, GpuModule
 from dalembert.native.member_kernel import write_member
-from dalembert.native.member_writer import MemberPrograms
+from dalembert.native.member_writer import BYTE, BYTES, MemberPrograms
 from dalembert.native.tableau import Tableau
 from dalembert.native.tape import LIBRARY
 from dalembert.native.writer import LONG, Writer, whole
@@ -25,7 +25,7 @@ from dalembert.native.writer import LONG, Writer, whole
 OLDEST = "sm_75"
 """The oldest supported architecture; the driver translates the kernel for newer GPUs."""
 
-KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, POINTER)
+KERNEL = (LONG, POINTER, POINTER, POINTER, LONG, POINTER, LONG, LONG, POINTER, POINTER, LONG, BYTES)
 """Arguments of ``members``: count, q, qd, p, own, times, outputs, every, out, settings, room, endings.
 
 See ``member_writer.MEMBER``.
@@ -73,12 +73,13 @@ def call_member(w: Writer, member: ir.Function, i: Any, programs: MemberPrograms
     _, q, qd, p, own, times, outputs, every, out, settings, room, endings = w.function.args
     n, size = whole(programs.n), whole(2 * programs.n)
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
-    lengths = n, n, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size), whole(1)
+    lengths = n, n, w.b.mul(own, whole(programs.parameters)), w.b.mul(kept, size)
     # in memory numbers are doubles, also if the members compute in single precision
-    positions, velocities, parameters, to, ended = (
+    positions, velocities, parameters, to = (
         w.b.gep(array, [w.b.mul(i, length)], source_etype=DOUBLE)
-        for array, length in zip((q, qd, p, out, endings), lengths, strict=True)
+        for array, length in zip((q, qd, p, out), lengths, strict=True)
     )
+    ended = w.b.gep(endings, [i], source_etype=BYTE)
     w.b.call(
         member, [positions, velocities, parameters, own, whole(1), times, outputs, every, to, settings, room, ended]
     )
