@@ -2,7 +2,9 @@
 """Elementary functions for ensemble members: sine and cosine as polynomials, quotients without a slow path.
 
 The C library computes one number at a time, and NVIDIA's functions have slow paths whose registers every thread pays
-for. The polynomials are those of Sun's fdlibm (k_sin.c, k_cos.c). Their errors are below one unit in the last place.
+for. The polynomials are those of Sun's fdlibm (k_sin.c, k_cos.c). The errors of sine and cosine are below one unit in the
+last place. On a GPU they may reach one and a half: an angle is reduced to one number there, and not to a sum of two, for
+which a system with angles would take a twelfth longer.
 """
 
 from __future__ import annotations
@@ -128,13 +130,17 @@ def _write_sine_cosine(module: ir.Module, name: str) -> None:
     (x,) = function.args
     turns, y, rest = _reduced(b, f, x, precision)
     z, minus_half = b.fmul(y, y), f(-0.5)
-    # the remainder `rest` of y enters to first order: sin(y + rest) = sin y + rest, cos(y + rest) = cos y − y rest
-    sine = b.fadd(y, f.fma(b.fmul(z, y), f.horner(precision.sine, z), rest))
+    cube, cubic = b.fmul(z, y), f.horner(precision.sine, z)
     most = f.fma(minus_half, z, f(1.0))
     # what the rounding of 1 − z/2 has lost
     lost = f.fma(minus_half, z, b.fsub(f(1.0), most))
-    corrected = f.fma(b.fsub(f(-0.0), y), rest, lost)
-    cosine = b.fadd(most, f.fma(b.fmul(z, z), f.horner(precision.cosine, z), corrected))
+    if rest is None:
+        sine = f.fma(cube, cubic, y)
+    else:
+        # the remainder `rest` of y enters to first order: sin(y + rest) = sin y + rest, cos(y + rest) = cos y − y rest
+        sine = b.fadd(y, f.fma(cube, cubic, rest))
+        lost = f.fma(b.fsub(f(-0.0), y), rest, lost)
+    cosine = b.fadd(most, f.fma(b.fmul(z, z), f.horner(precision.cosine, z), lost))
     one, two = (same(module, ir.Constant(INT, k)) for k in (1, 2))
     none = same(module, ir.Constant(INT, 0))
     swapped = b.icmp_signed("!=", b.and_(turns, one), none)
@@ -147,7 +153,10 @@ def _write_sine_cosine(module: ir.Module, name: str) -> None:
 
 
 def _reduced(b: Any, f: _Arithmetic, x: Any, precision: _Precision) -> tuple[Any, Any, Any]:
-    """Return the number of quarter turns in x, and the rest of x as a sum of two numbers, at most π/4."""
+    """Return the number of quarter turns in x, and the rest of x as a sum of two numbers, at most π/4.
+
+    On a GPU the rest is one number, and None stands for the second.
+    """
     module = b.module
     known = b.fcmp_ordered("<", call(b, "llvm.fabs", [x]), f(precision.largest_angle))
     # the sum has no bits for fractions, so that its last bits are the integer: conversions take longer
@@ -159,6 +168,9 @@ def _reduced(b: Any, f: _Arithmetic, x: Any, precision: _Precision) -> tuple[Any
     # exact in double precision: x and k π/2 are multiples of 2⁻⁵² (for |x| ≥ 1; else k is 0 or ±1), and their
     # difference is below one; in single precision the same with 2⁻²³
     near = f.fma(minus, first, x)
+    if isinstance(module, GpuModule):
+        y = f.fma(minus, third, f.fma(minus, second, near))
+        return turns, b.select(known, y, f(float("nan"))), None
     product = b.fmul(minus, second)
     error = f.fma(minus, second, b.fsub(f(-0.0), product))
     y = b.fadd(near, product)
