@@ -58,9 +58,9 @@ class Members:
 
     @property
     def finite_parameters(self) -> NDArray[np.bool_]:
-        """A mask of the members with finite parameters, read only."""
+        """A mask of the members with finite parameters."""
         if self.p.strides[1] == 0:  # all members share them
-            return np.broadcast_to(np.isfinite(self.p[:, :1]).all(), len(self))
+            return np.full(len(self), bool(np.isfinite(self.p[:, :1]).all()))
         return np.asarray(np.isfinite(self.p).all(axis=0))
 
 

@@ -166,7 +166,8 @@ class NativeMembers:
         began = time.perf_counter()
         found, endings = integrator(start, p, times, settings, room, every=every)
         self.seconds += integrator.seconds if self.on_gpu else time.perf_counter() - began
-        return NativeStates(found, endings & (EXACT_START - 1) == FINISHED, endings >= EXACT_START)
+        finished = (endings == FINISHED) | (endings == FINISHED + EXACT_START)
+        return NativeStates(found, finished, endings >= EXACT_START)
 
     def _integrate_spans(
         self, integrator: Any, start: Start, p: Floats, spans: list[TimeSegment], outputs: Floats

@@ -128,12 +128,9 @@ class EnsembleRunner:
 
     def __call__(self, members: Members) -> EnsembleStates:
         """Return the motions of some members."""
-        # masks of a million members are made only where they are needed: each takes as long as some kernels
         negative = negative_coefficients(self.system, members.p)
         usable = members.finite_parameters if self.reference is not None else members.finite
-        if negative:
-            usable = usable.copy()
-            usable[list(negative)] = False
+        usable[list(negative)] = False
         if self.rounds is None:
             moving = usable & ~self._at_rest(members) if self.contacts else usable
             found, done, exact, phases = self.native(members, moving)
@@ -148,7 +145,7 @@ class EnsembleRunner:
             found[~done], messages = np.nan, np.full(len(members), "", object)
             # only now: for those that were completed, the compiled integrator has seen to it that they are finite
             finite = members.finite
-            usable = usable & finite
+            usable &= finite
             messages[list(negative)] = list(negative.values())
             messages[~finite] = "its initial state or its parameters are not finite."
             alone = np.flatnonzero(usable & ~done)

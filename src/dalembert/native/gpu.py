@@ -46,18 +46,17 @@ class _OnGpu(NamedTuple):
 class _Part(NamedTuple):
     """Members from ``first`` up to ``last``, and the stream in which they are integrated.
 
-    The copies for some members run beside the kernel for others. ``pinned`` are the copies from the caller's memory to
+    The copies for some members run beside the kernel for others. ``pinned`` ends when their starts have been copied to
     memory from which the GPU reads fast.
     """
 
     stream: GpuStream
     first: int
     last: int
-    pinned: list[Future[None]]
+    pinned: Future[None]
 
     def put(self, *arrays: _OnGpu) -> None:
-        for copy in self.pinned:
-            copy.result()
+        self.pinned.result()
         for own in arrays:
             self.stream.put(own.array[self.first : self.last], own.row(self.first))
 
@@ -122,7 +121,7 @@ class GpuMotionBatch:
         with self.device.memory(*(array.nbytes for array in arrays)) as places, ExitStack() as streams:
             batch = _Batch._make([*map(_OnGpu, arrays, places), bool(own)])
             parts = [
-                _Part(streams.enter_context(self.device.stream()), i, j, _copies(given, pinned, slice(i, j)))
+                _Part(streams.enter_context(self.device.stream()), i, j, submit(_copy, given, pinned, slice(i, j)))
                 for i, j in pairwise(_cuts(count))
             ]
             for each in batch.shared:
@@ -138,10 +137,11 @@ class GpuMotionBatch:
         return states, batch.endings.array
 
 
-def _copies(given: Sequence[Floats], pinned: Sequence[Floats], members: slice) -> list[Future[None]]:
-    """Begin to copy members of those arrays that have others in pinned memory."""
-    pairs = zip(given, pinned, strict=True)
-    return [submit(np.copyto, to[members], array[members]) for array, to in pairs if to is not array]
+def _copy(given: Sequence[Floats], pinned: Sequence[Floats], members: slice) -> None:
+    """Copy members of those arrays that have others in pinned memory."""
+    for array, to in zip(given, pinned, strict=True):
+        if to is not array:
+            to[members] = array[members]
 
 
 def single_motion_batch(programs: MemberPrograms, tableau: Tableau) -> GpuMotionBatch:
