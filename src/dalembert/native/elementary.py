@@ -2,9 +2,9 @@
 """Elementary functions for ensemble members: sine and cosine as polynomials, quotients without a slow path.
 
 The C library computes one number at a time, and NVIDIA's functions have slow paths whose registers every thread pays
-for. The polynomials are those of Sun's fdlibm (k_sin.c, k_cos.c). The errors of sine and cosine are below one unit in the
-last place. On a GPU they may reach one and a half: an angle is reduced to one number there, and not to a sum of two, for
-which a system with angles would take a twelfth longer.
+for. The polynomials are those of Sun's fdlibm (k_sin.c, k_cos.c). The errors of sine and cosine are below one unit in
+the last place. On a GPU they may reach one and a half: an angle is reduced to one number there, and not to a sum of
+two, with which a system with angles would take a tenth longer.
 """
 
 from __future__ import annotations
