@@ -5,21 +5,19 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.model.active_system import active_system
 from dalembert.model.similar_terms import grouped_terms, reason_against_groups
 from dalembert.runs.large_runs import large_motion, large_simulation
 from dalembert.settings import method_of
 from helpers import CONTACTS, quick_first, random_spd
 
-NOT_BY_GROUPS = {
-    "hidden-constraint": "`mass_matrix` of a large system must be positive definite",  # M is singular
-    "indefinite-mass": "`mass_matrix` of a large system must be positive definite",
-    "measured": "contradict one another",  # answered in the sense of least squares
-}
-"""The cases whose equations cannot be solved by elimination of M q̈ from A q̈ = b, and what the error says."""
+INDEFINITE = ("hidden-constraint", "indefinite-mass")
+"""The cases whose mass matrix is not positive definite."""
 OPENING_CONTACTS = CONTACTS - {"walker"}
-"""The cases whose constraints open and close; the walker has events instead."""
+"""The cases whose constraints open and close, of which each phase is compared; the walker has events instead."""
 
 QUICK = ("projectile-polar", "particle", "block-proportional", "bead", "pendulum-rod-twice", "car-axis", "bar-linkage")
+QUICK_STATES = (*QUICK, *INDEFINITE, "measured")
 VECTORS = ("acceleration", "free_acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "nonideal")
 LAWS = (("", "Viscous"), ("rail", "Viscous"), ("rod[0]", "Coulomb"), ("rod[1]", "Coulomb"))
 OTHERS = ("rank", "gauss", "unique_multipliers", "applied_force", "constraint_rhs")
@@ -31,18 +29,23 @@ def largest_difference(found, wanted, names=(*VECTORS, *OTHERS)):
 
 
 @pytest.mark.parametrize(
-    "name", quick_first([n for n in da.gallery.names() if n not in {*NOT_BY_GROUPS, *OPENING_CONTACTS}], QUICK)
+    "name", quick_first([n for n in da.gallery.names() if n not in OPENING_CONTACTS], QUICK_STATES)
 )
 def test_a_gallery_case_has_the_same_numbers(name):
-    """At the start, which satisfies the constraints, and moving: friction by actual reactions slides there."""
+    """At the start, which satisfies the constraints, and moving: friction by actual reactions slides there.
+
+    The case ``measured`` is answered in the sense of least squares by both.
+    """
     case = da.gallery.case(name)
     groups, t = grouped_terms(case.system), float(np.asarray(case.times)[0])
+    method = da.Multipliers() if name in INDEFINITE else None
     rng = np.random.default_rng(0)
     for faster in (1.0, 1.3):
         qd = faster * (np.asarray(case.qd0) + (faster > 1) * 0.1 * rng.normal(size=len(case.q0)))
-        found = large_motion(groups, case.q0, qd, t, case.parameters, None, throw=False)
-        wanted = da.motion(case.system, case.q0, qd, t, parameters=case.parameters, throw=False)
-        if wanted.inconsistency < 1e-8:
+        found = large_motion(groups, case.q0, qd, t, case.parameters, method, throw=False)
+        wanted = da.motion(case.system, case.q0, qd, t, parameters=case.parameters, formulation=method, throw=False)
+        if wanted.inconsistency < 1e-8 or name == "measured":
+            assert found.inconsistency == pytest.approx(wanted.inconsistency, abs=1e-12)
             assert largest_difference(found, wanted) < 1e-12
             np.testing.assert_allclose(found.mass_matrix.toarray(), wanted.mass_matrix, rtol=0, atol=1e-12)
             assert found.laws == wanted.laws
@@ -50,7 +53,7 @@ def test_a_gallery_case_has_the_same_numbers(name):
             assert list(found.servo_error) == list(wanted.servo_error)
             for servo, error in wanted.servo_error.items():
                 np.testing.assert_allclose(found.servo_error[servo], error, rtol=0, atol=1e-12)
-        assert faster > 1 or wanted.inconsistency < 1e-8 or case.allow_violation
+        assert faster > 1 or wanted.inconsistency < 1e-8 or case.allow_violation or name == "measured"
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -64,16 +67,88 @@ def test_a_run_of_a_gallery_case_has_the_same_numbers(name):
     assert largest_difference(found, wanted, names) < 1e-11
 
 
-@pytest.mark.parametrize(("name", "message"), NOT_BY_GROUPS.items())
-def test_a_gallery_case_without_an_elimination_is_refused(name, message):
+def test_contradictory_constraints_are_refused_alike():
+    case = da.gallery.case("measured")
+    state = case.q0, case.qd0, 0.0
+    with pytest.raises(da.errors.ConstraintError) as wanted:
+        da.motion(case.system, *state, parameters=case.parameters)
+    with pytest.raises(da.errors.ConstraintError) as found:
+        large_motion(grouped_terms(case.system), *state, case.parameters, None, throw=True)
+    same = "`first sensor`, `second sensor` contradict one another (inconsistency 4.8e-02). Remove or correct one of"
+    assert same in str(found.value) and same in str(wanted.value)
+    for simulated in (
+        lambda: da.simulate(case.system, *state[:2], [0, 1], parameters=case.parameters),
+        lambda: by_groups(grouped_terms(case.system), state[:2], [0, 1], case.parameters),
+    ):
+        with pytest.raises(da.errors.ConstraintError, match="`first sensor`, `second sensor` contradict one another"):
+            simulated()
+
+
+@pytest.mark.parametrize("name", INDEFINITE)
+def test_a_mass_matrix_that_is_not_positive_definite_is_refused_alike(name):
     case = da.gallery.case(name)
-    with pytest.raises(da.errors.DalembertError, match=message):
-        large_motion(grouped_terms(case.system), case.q0, case.qd0, 0.0, case.parameters, None, throw=True)
+    for solved in (
+        lambda **how: da.motion(case.system, case.q0, case.qd0, parameters=case.parameters, **how),
+        lambda formulation=None: large_motion(
+            grouped_terms(case.system), case.q0, case.qd0, 0.0, case.parameters, formulation, throw=True
+        ),
+    ):
+        with pytest.raises(da.errors.MassMatrixError, match=r"must be positive definite; .* pass `formulation=da\."):
+            solved()
+        with pytest.raises(da.errors.MassMatrixError, match="must have no negative eigenvalue for `SingularMass`"):
+            solved(formulation=da.SingularMass())
+
+
+def phases(case):
+    """Return the first half of a motion, and the closed contacts of each phase with the numbers of its outputs."""
+    times = np.asarray(case.times, float)
+    run = da.simulate(case.system, case.q0, case.qd0, times[: len(times) // 2], parameters=case.parameters)
+    permanent = {str(c.name) for c in case.system.constraints if c.is_permanent}
+    passed = np.searchsorted([event.t for event in run.events], run.t)
+    found = {}
+    for i, row in enumerate(run.multipliers):
+        closed = frozenset(permanent | {k for k, force in zip(case.system.constraint_names, row, strict=True) if force})
+        found.setdefault((passed[i], closed), []).append(i)
+    return run, [(closed, own) for (_, closed), own in found.items() if len(own) > 2]
 
 
 @pytest.mark.parametrize("name", sorted(OPENING_CONTACTS))
-def test_contacts_that_open_and_close_are_left_to_straight_line_code(name):
-    assert reason_against_groups(da.gallery.case(name).system) == "it has contacts that open and close"
+def test_each_phase_of_a_motion_with_contacts_has_the_same_numbers(name):
+    """The equations of a phase, in which closed contacts are equations, give the accelerations of the whole run.
+
+    Contacts with friction are compared while they slide; forces of those that stick are no function of the state alone.
+    The friction of the rocking block, with a coefficient of 2, is too strong for the iteration at some states.
+    """
+    case = da.gallery.case(name)
+    assert reason_against_groups(case.system) == "it has contacts that open and close"
+    run, found = phases(case)
+    assert found
+    rng, smooth = np.random.default_rng(0), not case.system.laws
+    compared = too_strong = 0
+    for closed, own in found[:6]:
+        phase = active_system(case.system, closed)
+        groups, own_values = grouped_terms(phase), {k: case.parameters[k] for k in phase.parameter_names}
+        assert reason_against_groups(phase) in {"", "it has dry friction that can stick"}
+        kept = [case.system.constraint_names.index(k) for k in phase.constraint_names]
+        for i in own[:: max(1, len(own) // 3)]:
+            off = 0.0 if smooth else 0.3 * run.qd[i] + 0.1 * rng.normal(size=run.qd.shape[1])
+            state = run.q[i], run.qd[i] + off, float(run.t[i])
+            try:
+                answer = large_motion(groups, *state, own_values, None, throw=False)
+            except da.errors.ConstraintError:
+                too_strong += 1
+                continue
+            compared += 1
+            wanted = da.motion(phase, *state, parameters=own_values, throw=False)
+            assert largest_difference(answer, wanted) < 1e-12
+            if smooth:
+                np.testing.assert_allclose(answer.acceleration, run.acceleration[i], rtol=1e-10, atol=1e-10)
+                np.testing.assert_allclose(answer.multipliers, run.multipliers[i][kept], rtol=1e-10, atol=1e-10)
+        if smooth:
+            first, last = own[0], own[-1]
+            again = by_groups(groups, (run.q[first], run.qd[first]), run.t[[first, last]], own_values)
+            np.testing.assert_allclose(again.q[-1], run.q[last], rtol=0, atol=1e-8)
+    assert compared and (not too_strong or name == "rocking-block")
 
 
 def carts(count=3):

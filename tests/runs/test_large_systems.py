@@ -203,8 +203,8 @@ def test_what_a_large_system_cannot_do_is_said(long_chain):
         da.motion(system, q, qd, formulation=da.PseudoInverse())
     with pytest.raises(da.errors.InputError, match="explicit Runge–Kutta method"):
         da.simulate(system, q, qd, [0, 1], drift=da.Projection(conserve="energy"))
-    with pytest.raises(da.errors.InputError, match='`metric` of a large system must be "mass"'):
-        da.consistent_state(system, q, qd, metric="euclidean")
+    with pytest.raises(da.errors.InputError, match='`metric` must be "mass" or "euclidean"; got '):
+        da.consistent_state(system, q, qd, metric="shortest")
     with pytest.raises(da.errors.InputError, match="a live page must be of a system that is compiled term by term"):
         da.simulate(system, q, qd, [0, 1e-3]).page("page.html")
 

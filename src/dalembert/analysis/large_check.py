@@ -12,8 +12,9 @@ from dalembert.analysis.verdict import Conflict, Finding, Verdict
 from dalembert.common.array_types import Floats
 from dalembert.common.levels import STATE_LEVELS, Level
 from dalembert.common.names import LISTED_NAMES, quoted
-from dalembert.errors import ConstraintError, InputError, ModelError
+from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError
 from dalembert.integration.sparse_dependencies import Dependencies
+from dalembert.integration.sparse_masses import raised_kind, undetermined_motion
 from dalembert.integration.sparse_motion import (
     inconsistency,
     rank_gap_of,
@@ -42,17 +43,26 @@ def large_check(
         raise InputError("`q` and `qd` must be given for a large system, which is checked by numbers at a state.")
     names = statement.coordinate_names
     q, qd = state_values(names, q, "q"), state_values(names, qd, "qd")
+    values, time = statement.values(parameters), 0.0 if t is None else float(scalar_value(t, "t"))
     dynamics = compiled(statement)
-    numbers = dynamics.numbers(statement.values(parameters))
-    time = 0.0 if t is None else float(scalar_value(t, "t"))
+    numbers = dynamics.numbers(values)
     dynamics.code.evaluate(q, qd, time, numbers)
-    require_valid_terms(dynamics)
+    try:
+        require_valid_terms(dynamics)
+    except MassMatrixError:
+        # servos need the inverse of M
+        if statement.servos:
+            raise
+        dynamics = compiled(statement, "any")
+        dynamics.code.evaluate(q, qd, time, numbers)
     violations, findings = _violations(dynamics, q, qd, meant=allow_violation)
     code = dynamics.code
     if code.elimination is not None:
         # an earlier run may have fixed which rows are in use, and all of them are judged here
         code.elimination.used = np.ones(code.m, bool)
     code.factor()
+    mass, sentences = _mass_findings(dynamics)
+    findings += sentences
     dependencies = Dependencies(code)
     redundant, conflicts = _combinations(dynamics, dependencies)
     findings += _row_findings(dynamics, dependencies, redundant, conflicts)
@@ -61,7 +71,7 @@ def large_check(
     return Verdict(
         findings=tuple(findings),
         violations=violations,
-        mass_matrix="positive definite",
+        mass_matrix=mass,
         rank=rank,
         rank_gap=rank_gap_of(code),
         degrees_of_freedom=code.n - rank,
@@ -72,6 +82,22 @@ def large_check(
         free_data=None,
         saddle_determinant=None,
     )
+
+
+def _mass_findings(dynamics: LargeDynamics) -> tuple[str, list[Finding]]:
+    """Return the kind of the mass matrix, and findings if it is not positive definite."""
+    kind, owner = raised_kind(dynamics.code)
+    if kind == "positive definite":
+        return kind, []
+    direction = undetermined_motion(dynamics)
+    formulation = "SingularMass" if kind == "singular" else "Multipliers"
+    advice = f"; use `formulation=da.{formulation}()`" if not direction else ""
+    text = f"The mass matrix is {kind}, as for `{dynamics.coordinates[owner]}`{advice}."
+    findings = [Finding("mass matrix", text)]
+    if direction:
+        text = f"The acceleration along {quoted(direction)} is not determined: neither masses nor constraints do so."
+        findings.append(Finding("acceleration", text, True))
+    return kind, findings
 
 
 def _violations(

@@ -70,7 +70,7 @@ class Descent:
 
     def size(self, v: Floats) -> float:
         """Return the length of a vector in the mass metric."""
-        return float(np.sqrt(max(0.0, v @ self.code.mass.times(v))))
+        return float(np.sqrt(max(0.0, v @ self.code.metric_times(v))))
 
     def missed(self) -> float:
         """Return the size of the residuals of the last evaluation, each relative to the length of its row."""
@@ -127,7 +127,7 @@ class Descent:
 
     def conjugate(self, slope: Floats, curved: Callable[[Floats], Floats], tolerance: float) -> Floats:
         """Return a solution of H x = −slope by conjugate gradients, or the last one before the curvature vanishes."""
-        times = self.code.mass.times
+        times = self.code.metric_times
         x, rest = np.zeros_like(slope), -slope
         direction, square = rest, rest @ times(rest)
         least = tolerance**2 * square

@@ -114,7 +114,8 @@ class SparseImplicit:
         for term, slopes in zip(code.differentiable_terms[groups:], values[groups:], strict=True):
             assert term.targets is not None
             add(slopes[:, : term.targets.shape[1]])
-        mass = code.mass.matrix().tocoo()
+        # where M is singular, Newton's method converges to the same result with a little more of it
+        mass = code.metric_matrix().tocoo()
         given = code.A.data, np.concatenate(by_positions), np.concatenate(by_velocities), steps.rows
         # entries of M that were zero at the states before need a place
         if self._equations is None or not self._equations.assemble(mass, *given):

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError, InputError
+from dalembert.integration.constrained_solution import constrained
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.numerics.tolerances import ROUNDING
@@ -20,12 +21,8 @@ NO_FORCES = np.zeros(0)
 
 
 def caused_by(code: SparseSystem, C: Floats) -> tuple[Floats, Floats]:
-    """Return the acceleration (n,) that C causes, and the multipliers (m,) that it adds, refined once."""
-    a = code.mass.solve(C)
-    lam, x = code.correction(-(code.A @ a))
-    # refined, because A x = −A a is solved by S = A M⁻¹ Aᵀ, which has the square of the condition of A
-    more, change = code.correction(-(code.A @ (a + x)))
-    return a + x + change, lam + more
+    """Return the acceleration (n,) that C causes, and the multipliers (m,) that it adds."""
+    return constrained(code, C, np.zeros(code.m))[:2]
 
 
 def nonideal_sum(code: SparseSystem, multipliers: Floats) -> Floats:

@@ -16,7 +16,8 @@ from dalembert.common.levels import LEVELS
 from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.common.stabilisation import Gains, damping
 from dalembert.equation.answer import ConstrainedMotion
-from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError, MassMatrixError
+from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError
+from dalembert.integration.constrained_solution import constrained
 from dalembert.integration.control_outputs import reason_unmet
 from dalembert.integration.sparse_control import control_answer, control_of
 from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
@@ -28,15 +29,16 @@ from dalembert.integration.sparse_laws import (
     refuse_lost_reaction,
     refuse_negative_laws,
 )
+from dalembert.integration.sparse_masses import ADVICE, free_motion, refuse_unsuited_mass
 from dalembert.native.protocol import Control
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, SINGULAR_MASS, TINY
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, TINY
 
 
 class SparseSolution(NamedTuple):
     """The motion at one state; multipliers have zeros for the rows left out.
 
-    acceleration, free_acceleration (n,)    q̈ and a = W Q
+    acceleration, free_acceleration (n,)    q̈ and a = W Q, with the inertia that was added to M, if any
     multipliers (m,), ideal_force (n,)      λ of the ideal problem, and Aᵀλ
     left (m,)                               b − A q̈
     C (n,), effect (m,)                     the sum of all laws, and the multipliers that it adds: the nonideal force
@@ -75,12 +77,19 @@ def acceleration(dynamics: LargeDynamics, gains: Gains | None) -> Floats:
     force = code.force
     if code.laws is not None and not code.laws.needs_forces:
         force = force + code.evaluate_laws(NO_FORCES, NO_FORCES, NO_FORCES)
-    # not refined, unlike ``solution``: this is the slope of a stage, whose tolerance is far above rounding
-    a = code.mass.solve(force)
-    lam, change = code.correction(evaluated_rhs(dynamics, gains) - code.A @ a)
+    found, lam = _slope(code, force, evaluated_rhs(dynamics, gains))
     if code.laws is None or not code.laws.needs_forces:
-        return a + change
-    return a + change + caused_by(code, nonideal_sum(code, lam))[0]
+        return found
+    return found + caused_by(code, nonideal_sum(code, lam))[0]
+
+
+def _slope(code: SparseSystem, force: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return q̈ and λ for the slope of a stage, whose tolerance is far above rounding: not refined unless needed."""
+    if code.has_added_inertia:
+        return constrained(code, force, b)[:2]
+    a = code.mass.solve(force)
+    lam, change = code.correction(b - code.A @ a)
+    return a + change, lam
 
 
 def solution(dynamics: LargeDynamics, gains: Gains | None = None) -> SparseSolution:
@@ -103,10 +112,7 @@ def free_acceleration(code: SparseSystem) -> Floats:
 def _under(code: SparseSystem, force: Floats, b: Floats) -> SparseSolution:
     """Return the solution under an applied force, refined once."""
     a = code.mass.solve(force)
-    lam, x = code.correction(b - code.A @ a)
-    # squares of A have half the digits; one refinement recovers them
-    more, change = code.correction(b - code.A @ (a + x))
-    lam, qdd = lam + more, a + x + change
+    qdd, lam, _ = constrained(code, force, b)
     C, effect = np.zeros(code.n), np.zeros(code.m)
     if code.laws is not None:
         C = nonideal_sum(code, lam)
@@ -144,14 +150,18 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
     found = solution(dynamics)
     refuse_negative_laws(dynamics)
     refuse_lost_reaction(dynamics, found.C, t)
-    dependencies = Dependencies(code)
+    dependencies, share = Dependencies(code), inconsistency(code, found)
+    if share > CONSISTENCY_TOLERANCE:
+        found = _nearest_solution(code, found, dependencies)
     lam = shortest(dependencies, found.multipliers)
+    free = free_motion(code, found.force)
     # Gauss's function of the ideal problem: C counts as an applied force
-    change = found.acceleration - found.free_acceleration - code.mass.solve(found.C)
+    loaded = free_motion(code, found.force + found.C)
+    change = None if loaded is None else found.acceleration - loaded
     m, laws = code.m, law_forces(dynamics)
     answer: dict[str, Any] = {
         "acceleration": found.acceleration,
-        "free_acceleration": found.free_acceleration,
+        "free_acceleration": free,
         "ideal_force": found.ideal_force,
         "nonideal_force": found.C + code.A_transposed @ found.effect,
         "multipliers": lam,
@@ -159,9 +169,9 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
         "unique_multipliers": dependencies.unique(),
         "rank": np.asarray(m - len(dependencies.rows)),
         "rank_gap": np.asarray(rank_gap_of(code)),
-        "inconsistency": np.asarray(inconsistency(code, found)),
+        "inconsistency": np.asarray(share),
         "residual": np.asarray(_residual(code, found, dependencies.rows)),
-        "gauss": np.asarray(change @ code.mass.times(change)),
+        "gauss": None if change is None else np.asarray(change @ code.mass.times(change)),
         "mass_matrix": code.mass.matrix(),
         "applied_force": found.force.copy(),
         "constraint_matrix": code.A.copy(),
@@ -173,6 +183,16 @@ def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numb
         **control_answer(code.servos, found.control),
     }
     return ConstrainedMotion(**answer)
+
+
+def _nearest_solution(code: SparseSystem, found: SparseSolution, dependencies: Dependencies) -> SparseSolution:
+    """Return the motion that satisfies contradictory constraints in the sense of least squares, rows of equal length.
+
+    Of b − A a the part that no acceleration can meet is left out.
+    """
+    lengths = code.row_lengths
+    unmet = lengths * dependencies.part_of(found.left / lengths, lengths)
+    return _under(code, found.force, code.rhs - unmet)._replace(control=found.control)
 
 
 def rank_gap_of(code: SparseSystem) -> float:
@@ -192,13 +212,13 @@ def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
     left = found.left / code.row_lengths
     # the rows left out are judged by ``inconsistency``
     left[rows] = 0.0
-    root = np.sqrt(code.mass.diagonal)
+    root = np.sqrt(np.abs(code.mass.diagonal))
     rows_size = max(float(np.abs(root * found.acceleration).max(initial=0.0)), TINY)
     return max(float(motion) / max(float(size), TINY), float(np.abs(left).max(initial=0.0)) / rows_size)
 
 
-def require_valid_terms(dynamics: LargeDynamics) -> None:
-    """Raise an error unless the terms of the last evaluation are finite and all masses are positive."""
+def require_valid_terms(dynamics: LargeDynamics, advice: str = ADVICE) -> None:
+    """Raise an error unless the terms of the last evaluation are finite and the mass matrix is a suitable one."""
     code = dynamics.code
     mass = code.mass.diagonal
     # the diagonal shows no NaN outside of it
@@ -211,19 +231,7 @@ def require_valid_terms(dynamics: LargeDynamics) -> None:
     if not np.isfinite(code.terms[: code.half.start]).all():
         off = np.flatnonzero(~np.isfinite(code.A @ np.ones(code.n)) | ~np.isfinite(code.rhs))
         raise InputError(_not_finite("constraint_matrix", [dynamics.constraints[i] for i in off[:LISTED_NAMES]]))
-    light = np.flatnonzero(~(mass > 0))
-    if len(light):
-        raise MassMatrixError(
-            f"`mass_matrix` of a large system must be positive definite; the mass of "
-            f"`{dynamics.coordinates[light[0]]}` is {mass[light[0]]:.3g}."
-        )
-    # negated, so that NaN counts as singular
-    singular = np.flatnonzero(~(code.mass.pivots > SINGULAR_MASS))
-    if len(singular):
-        raise MassMatrixError(
-            f"`mass_matrix` of a large system must be positive definite; that of `{dynamics.coordinates[singular[0]]}` "
-            f"and the coordinates coupled with it is not."
-        )
+    refuse_unsuited_mass(dynamics, advice)
 
 
 def _not_finite(name: str, owners: Sequence[str]) -> str:

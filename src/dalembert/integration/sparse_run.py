@@ -21,6 +21,7 @@ from dalembert.integration.sparse_control import run_control
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
 from dalembert.integration.sparse_limits import LimitWatch
+from dalembert.integration.sparse_masses import refuse_undetermined_motion
 from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, refuse_unmet_servos, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, projection_notes, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
@@ -89,6 +90,7 @@ class SparseRun:
             raise NoStepError(t, "constraints contradict one another there")
         # once, at the start: coefficients of large systems are parameters, which do not change
         if not self.outputs["t"]:
+            refuse_undetermined_motion(self.dynamics)
             refuse_negative_laws(self.dynamics)
             refuse_lost_reaction(self.dynamics, found.C, t)
             refuse_unmet_servos(self.dynamics, found, t)

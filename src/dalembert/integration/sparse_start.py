@@ -10,6 +10,7 @@ from dalembert.common.array_types import Floats
 from dalembert.common.names import LISTED_NAMES
 from dalembert.errors import StateError
 from dalembert.integration.sparse_descent import Descent
+from dalembert.integration.sparse_masses import ADVICE
 from dalembert.integration.sparse_motion import require_valid_terms
 from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest
 from dalembert.native.sparse_system import LargeDynamics
@@ -33,7 +34,7 @@ def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance
     sizes = abs(code.A)
     # the terms of a constraint: its constant part, and its linear terms by size, since they may cancel
     own = np.abs(residual - code.A @ x) + sizes @ np.abs(x)
-    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(code.mass.diagonal), q, x))
+    least = min(tolerance, LEAST_DISTANCE) * (sizes @ units_of(np.sqrt(np.abs(code.mass.diagonal)), q, x))
     off = ~(np.abs(residual) <= tolerance * own + least)
     return np.flatnonzero(off & (dynamics.levels <= level))
 
@@ -94,8 +95,15 @@ def _violations(dynamics: LargeDynamics, rows: NDArray[np.int64], residual: Floa
     return ", ".join(shown) + more
 
 
-def nearest_sparse_state(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats) -> State:
-    """Return the state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities."""
+def nearest_sparse_state(
+    dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, advice: str = ADVICE
+) -> State:
+    """Return the state on the constraints nearest to (q0, qd0) in the mass metric: positions first, then velocities.
+
+    Inertia that was added to M belongs to the metric. ``advice`` is for mass matrices that are none.
+    """
+    dynamics.code.evaluate(q0, qd0, t, numbers)
+    require_valid_terms(dynamics, advice)
     q = _nearest_or_by_arrays(dynamics, q0, qd0, t, numbers, 0)
     return State(q, _nearest_or_by_arrays(dynamics, q, qd0, t, numbers, 1))
 
@@ -128,7 +136,7 @@ def _nearest_by_arrays(
 
     code.evaluate(q0, qd0, t, numbers)
     # in these directions the mass metric is the Euclidean one
-    steps = np.linalg.inv(np.linalg.cholesky(code.mass.matrix().toarray())).T
+    steps = np.linalg.inv(np.linalg.cholesky(code.metric_matrix().toarray())).T
     names = [dynamics.constraints[k] for k in np.flatnonzero(rows)]
     return nearest(equations, state[level], steps, names, ("q0", "qd0")[level], None if level == 0 else q0)
 

@@ -29,6 +29,7 @@ from dalembert.model.symbols import (
     t,
 )
 from dalembert.model.term_groups import AppliedForce, LagrangianTerm, MassEntries, RateInertia
+from dalembert.native.added_inertia import MassRule
 from dalembert.native.block_mass import BlockMass
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
 from dalembert.native.term_loops import CopiedTerm
@@ -62,13 +63,21 @@ def _refuse_sticking(statement: LargeStatement) -> None:
         )
 
 
-@lru_cache(maxsize=8)
-def compiled(statement: LargeStatement) -> LargeDynamics:
+def compiled(statement: LargeStatement, mass_rule: MassRule = "positive definite") -> LargeDynamics:
     """Return a system stated by arrays in machine code; it is kept for further calls."""
+    return _compiled(statement, mass_rule)
+
+
+@lru_cache(maxsize=8)
+def _compiled(statement: LargeStatement, mass_rule: MassRule) -> LargeDynamics:
     if statement.has_contacts:
         raise InputError(MANY_CONTACTS)
     _refuse_abrupt(statement)
     _refuse_sticking(statement)
+    if statement.servos and mass_rule != "positive definite":
+        raise ModelError(
+            ["servo constraints of a large system need a positive definite `mass_matrix`. Leave out `formulation`."]
+        )
     # one vector for all groups: parameters are then exchanged without compiling anything
     numbers = ProgramNumbers(statement)
     try:
@@ -101,6 +110,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
             energies,
             rates,
             servos,
+            any_mass=mass_rule != "positive definite",
         ),
         levels,
         statement.coordinate_names,
@@ -110,6 +120,7 @@ def compiled(statement: LargeStatement) -> LargeDynamics:
         large_time_functions(shown),
         large_signals(shown),
         tuple(str(row.name) for servo in statement.servos for row in servo.requirement),
+        mass_rule,
     )
 
 

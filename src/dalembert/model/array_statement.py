@@ -70,9 +70,9 @@ def large_statement(
 
 
 def _masses(pieces: tuple[Any, ...], given: Any) -> list[MassEntries]:
-    """Return M from one mass for all, one for each piece, one number for each coordinate, or groups of entries."""
+    """Return M from one mass for all, one for each piece or coordinate, or groups of entries and mappings."""
     parts = _sequence(given)
-    if any(isinstance(part, MassEntries) for part in parts):
+    if any(isinstance(part, (MassEntries, Mapping)) for part in parts):
         return [entries for part in parts for entries in _mass_entries(part)]
     sizes = [len(piece) if isinstance(piece, CoordinateArray) else 1 for piece in pieces]
     entries: Any = [given] * len(pieces)

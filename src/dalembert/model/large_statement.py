@@ -7,8 +7,8 @@ Nothing is expanded: each group keeps one expression. ``expanded`` makes the sam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -212,6 +212,15 @@ class LargeStatement:
         pair = key if isinstance(key, tuple) else (key,)
         given = [group.substitutions.coordinates.get(q, (q,) * len(group)) for q in pair]
         return np.stack([self.positions.of(places) for places in given], axis=1)
+
+
+@lru_cache(maxsize=8)
+def with_unit_masses(statement: LargeStatement) -> LargeStatement:
+    """Return a statement with the mass one for every coordinate; it is kept for further calls."""
+    q = sp.Function("q")(t)
+    places = tuple(p for piece in statement.pieces for p in (piece if isinstance(piece, CoordinateArray) else (piece,)))
+    ones = MassEntries({(q, q): sp.S.One}, Substitutions({q: places}, {}, len(places)))
+    return replace(statement, masses=(ones,), rates=())
 
 
 def _expressions(group: ConstraintGroup) -> list[Any]:

@@ -22,6 +22,7 @@ class BlockMass:
     """The mass matrix of a large system, of blocks of coupled coordinates.
 
     values     the lower triangles of all blocks, which are square arrays one after the other
+    added      inertia (n,) on the diagonal that the factors contain, and M does not: see ``added_inertia``
     weights    1/m of coordinates in blocks of their own, one for the others
     pivots     the part of each diagonal entry that elimination leaves; M is positive definite if all are positive
 
@@ -57,7 +58,7 @@ class BlockMass:
         self.local[self.members] = np.arange(n) - np.repeat(self.firsts, self.sizes)
         self.values = np.zeros(int((self.sizes**2).sum()))
         self.diagonal_places = self.place(np.arange(n), np.arange(n))
-        self.weights, self.pivots = np.ones(n), np.ones(n)
+        self.weights, self.pivots, self.added = np.ones(n), np.ones(n), np.zeros(n)
         self.alone = self.sizes[self.owner] == 1
         self._factors = np.zeros_like(self.values)
         coupled = np.flatnonzero(self.sizes > 1)
@@ -79,23 +80,38 @@ class BlockMass:
         """The diagonal of M (n,)."""
         return self.values[self.diagonal_places]
 
+    @property
+    def coupled(self) -> NDArray[np.int64]:
+        """The numbers of the blocks of several coordinates."""
+        return np.flatnonzero(self.sizes > 1)
+
+    def block(self, i: int) -> Floats:
+        """Return one block of M as a symmetric array."""
+        size, offset = int(self.sizes[i]), int(self.offsets[i])
+        lower = np.tril(self.values[offset : offset + size**2].reshape(size, size))
+        return lower + np.tril(lower, -1).T
+
     def factor(self) -> None:
-        """Factor the blocks of the present values."""
+        """Factor the blocks of the present values, with the inertia that is ``added``."""
+        values = self.values
+        if self.added.any():
+            values = values.copy()
+            values[self.diagonal_places] += self.added
         if self.is_diagonal:
             with np.errstate(divide="ignore"):
-                np.divide(1.0, self.values, out=self.weights)
+                np.divide(1.0, values, out=self.weights)
             # relative to the diagonal entry, hence the sign: a negative mass has a negative pivot
-            self.pivots[:] = np.sign(self.values)
+            self.pivots[:] = np.sign(values)
             return
-        own = self.values[self.diagonal_places[self.alone]]
+        own = values[self.diagonal_places[self.alone]]
         with np.errstate(divide="ignore"):
             self.weights[self.alone] = 1.0 / own
         self.pivots[self.alone] = np.sign(own)
-        given = (self.values.ctypes.data, self._factors.ctypes.data, self.pivots.ctypes.data)
+        given = (values.ctypes.data, self._factors.ctypes.data, self.pivots.ctypes.data)
         block_loops().factor(len(self._blocks[0]), *self._addresses, *given)
 
     def solve(self, force: Floats) -> Floats:
-        """Return M⁻¹ times a vector (n,)."""
+        """Return the product (n,) of a vector and the inverse of M, with the inertia that is ``added``."""
         x = self.weights * force
         if not self.is_diagonal:
             block_loops().solve(len(self._blocks[0]), *self._addresses, self._factors.ctypes.data, x.ctypes.data)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.native.added_inertia import MassRule, make_definite
 from dalembert.native.block_mass import BlockMass, half_rows
 from dalembert.native.mass_with_rates import BorderedElimination, MassWithRates, rate_rows
 from dalembert.native.nonideal_terms import LawTerm, NonidealTerms, fixed_pattern
@@ -67,6 +68,7 @@ class SparseSystem:
     rates          one term for each group of rates with an inertia of their own, whose outputs are the k slopes by the
                    velocities, and the inertia
     servos         the terms of servo constraints; None without them
+    any_mass       whether M need not be positive definite: see ``added_inertia``
     """
 
     def __init__(
@@ -82,6 +84,8 @@ class SparseSystem:
         energies: Sequence[CopiedTerm] | None = None,
         rates: Sequence[CopiedTerm] = (),
         servos: ServoTerms | None = None,
+        *,
+        any_mass: bool = False,
     ):
         self.n, self.m = mass.n, sum(term.copies for term in constraints)
         self._loops = TermLoops([*constraints, *rates, *masses, *forces])
@@ -99,7 +103,7 @@ class SparseSystem:
         self.terms, self.force = np.zeros(self._offsets[-1] + self.half.size + 1), np.zeros(self.n)
         self.terms[-1] = 1.0  # the entry of each rate in the column of its own inertia
         self.mass = MassWithRates(mass, own, self.half, self.m) if rates else mass
-        self._blocks = mass
+        self._blocks, self.any_mass = mass, any_mass
         self._last = last_outputs(constraints, numbers, self._offsets, self.m)
         shape = (self.m, self.n)
         self.A, self.A_transposed = fixed_pattern(shape, rows, columns)
@@ -137,7 +141,7 @@ class SparseSystem:
             self._blocks.values[:] = 0.0
             for i in range(masses):
                 self._loops.run(stored + i, *inputs, mass)
-            self._blocks.factor()
+            self._factor_blocks()
         self.force[:] = 0.0
         for i in range(forces):
             self._loops.run(stored + masses + i, *inputs, force)
@@ -147,6 +151,39 @@ class SparseSystem:
         np.take(self.terms, self._places, out=self.A.data)
         self.inputs = q, qd, t, numbers
         self.evaluations += 1
+
+    def _factor_blocks(self) -> None:
+        if not self.any_mass:
+            self._blocks.factor()
+            return
+        # masses need the rows: those of massless coordinates get their units from them
+        np.take(self.terms, self._places, out=self.A.data)
+        make_definite(self._blocks, self.A)
+
+    @property
+    def added_inertia(self) -> Floats:
+        """The inertia (n,) of single coordinates that the factors of M contain, and M does not."""
+        return self._blocks.added
+
+    @property
+    def metric_diagonal(self) -> Floats:
+        """The diagonal (n,) of M with the inertia that was added."""
+        return self.mass.diagonal + self._blocks.added
+
+    def metric_times(self, v: Floats) -> Floats:
+        """Return the product (n,) of a vector and M with the inertia that was added: that of which S is made."""
+        return self.mass.times(v) + self._blocks.added * v
+
+    def metric_matrix(self) -> Any:
+        """Return M with the inertia that was added as a sparse matrix (n, n)."""
+        from scipy.sparse import csr_array, diags_array
+
+        mass = self.mass.matrix()
+        return csr_array(mass + diags_array(self._blocks.added)) if self.has_added_inertia else mass
+
+    @property
+    def has_added_inertia(self) -> bool:
+        return self.any_mass and bool(self._blocks.added.any())
 
     def energies(self, q: Floats, qd: Floats, t: float, numbers: Floats) -> Energies:
         """Return the energies at a state, and their rates of change at constant velocities."""
@@ -252,6 +289,7 @@ class LargeDynamics:
                                 or one, that jump where these may; None if all are steady
     signals                     the signals of time in the terms
     requirements                names of the requirements of servo constraints
+    mass_rule                   what M must be
     """
 
     code: SparseSystem
@@ -263,6 +301,7 @@ class LargeDynamics:
     time_functions: Callable[[Floats, Floats], tuple[Floats, Floats]] | None = None
     signals: tuple[PiecewisePolynomial, ...] = ()
     requirements: tuple[str, ...] = ()
+    mass_rule: MassRule = "positive definite"
 
     def numbers(self, parameters: Floats) -> Floats:
         """Return the numbers that the programs take, with room for the forces on which laws depend."""

@@ -74,6 +74,10 @@ SINGULAR_MASS = 1e-12
 its largest one: when its condition number in the coordinates' own units exceeds 1e12. A change of units of a coordinate
 scales its row and column of M, and changes nothing."""
 
+MASSLESS = 1e-9
+"""An allowed motion is massless if M times it is less than this fraction of what the inertia of its surroundings would
+give: an iteration finds such motions to about nine digits. Masses that small by themselves are seen in M already."""
+
 SYMMETRY_TOLERANCE = 1e-10
 """Entries Mᵢⱼ and Mⱼᵢ may differ by this fraction: they may have been computed by different formulas."""
 

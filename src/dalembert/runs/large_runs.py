@@ -17,9 +17,12 @@ from dalembert.common.array_types import Floats
 from dalembert.common.names import quoted
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.factored import checked_formulation
-from dalembert.errors import InputError
+from dalembert.equation.multipliers import Multipliers
+from dalembert.equation.singular_mass import SingularMass
+from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_masses import refuse_undetermined_motion
 from dalembert.integration.sparse_motion import (
     refuse_contradiction,
     refuse_unmet_servos,
@@ -35,9 +38,11 @@ from dalembert.lowering.expressions_along import values_of_part
 from dalembert.lowering.large_structure import find_structure
 from dalembert.lowering.large_system import compiled
 from dalembert.model.input_values import scalar_value, state_values, time_values
-from dalembert.model.large_statement import LargeStatement
+from dalembert.model.large_statement import LargeStatement, with_unit_masses
 from dalembert.model.similar_terms import with_requirements
+from dalembert.native.added_inertia import MassRule
 from dalembert.native.sparse_system import LargeDynamics
+from dalembert.numerics.tolerances import RESIDUAL_TOLERANCE
 from dalembert.runs.simulated_run import times_within
 
 if TYPE_CHECKING:
@@ -46,13 +51,18 @@ if TYPE_CHECKING:
 
 
 def _prepared(
-    statement: LargeStatement, q: Any, qd: Any, parameters: Any, arguments: tuple[str, str]
+    statement: LargeStatement,
+    q: Any,
+    qd: Any,
+    parameters: Any,
+    arguments: tuple[str, str],
+    mass_rule: MassRule = "positive definite",
 ) -> tuple[LargeDynamics, Floats, Floats, Floats]:
     """Return the compiled system and checked numbers."""
     names = statement.coordinate_names
     q, qd = state_values(names, q, arguments[0]), state_values(names, qd, arguments[1])
     values = statement.values(parameters)
-    dynamics = compiled(statement)
+    dynamics = compiled(statement, mass_rule)
     return dynamics, q, qd, dynamics.numbers(values)
 
 
@@ -63,33 +73,54 @@ def is_default(formulation: Any) -> bool:
 
 def supports(method: Method, control: Any) -> bool:
     """Return whether large systems can be simulated by a method."""
+    return _has_sparse_steps(method, control) and is_default(method.formulation)
+
+
+def _has_sparse_steps(method: Method, control: Any) -> bool:
     drift = method.drift
-    compiled_method = method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
-    return compiled_method and is_default(method.formulation)
+    return method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
 
 
-def _require_default(formulation: Any) -> None:
-    if not is_default(formulation):
-        raise InputError(
-            f"`formulation` of a large system must be `da.Factored()`; got {formulation!r}. State the system with at "
-            f"most 200 coordinates, or leave it out."
-        )
+def _mass_rule(formulation: Any) -> MassRule:
+    """Return what a formulation demands of the mass matrix; raise an error unless large systems have it."""
+    found = checked_formulation(formulation)
+    if found.uses_engine:
+        return "positive definite"
+    if isinstance(found, SingularMass):
+        return "semidefinite"
+    if isinstance(found, Multipliers):
+        return "any"
+    raise InputError(
+        f"`formulation` of a large system must be `da.Factored()`, `da.SingularMass()` or `da.Multipliers()`; got "
+        f"{formulation!r}. State the system with at most 200 coordinates, or leave it out."
+    )
 
 
 def large_motion(
     statement: LargeStatement, q: Any, qd: Any, t: Any, parameters: Any, formulation: Any, *, throw: bool
 ) -> ConstrainedMotion:
     """Return ``da.motion`` of a system stated by arrays."""
-    _require_default(formulation)
-    dynamics, q, qd, numbers = _prepared(statement, q, qd, parameters, ("q", "qd"))
+    dynamics, q, qd, numbers = _prepared(statement, q, qd, parameters, ("q", "qd"), _mass_rule(formulation))
     time = float(scalar_value(t, "t"))
     find_structure(dynamics, q, qd, time, numbers)
     answer = sparse_answer(dynamics, q, qd, time, numbers)
     if throw:
+        refuse_undetermined_motion(dynamics)
         found = solution(dynamics)
         refuse_unmet_servos(dynamics, found, time)
         refuse_contradiction(dynamics, found)
+        _refuse_residual(answer)
     return answer
+
+
+def _refuse_residual(answer: ConstrainedMotion) -> None:
+    """Raise an error if an answer does not solve its equations."""
+    if not answer.residual <= RESIDUAL_TOLERANCE:
+        raise ConstraintError(
+            f"the acceleration must satisfy its equations to {RESIDUAL_TOLERANCE:g}; the relative residual is "
+            f"{float(answer.residual):.1e}. Constraints are nearly dependent, or masses differ by many orders of "
+            f"magnitude."
+        )
 
 
 def with_arrays(answer: ConstrainedMotion) -> ConstrainedMotion:
@@ -103,8 +134,10 @@ def large_consistent_state(
     statement: LargeStatement, q0: Any, qd0: Any, t: Any, parameters: Any, metric: str, *, servos: bool
 ) -> State:
     """Return ``da.consistent_state`` of a system stated by arrays."""
-    if metric != "mass":
-        raise InputError(f'`metric` of a large system must be "mass"; got {metric!r}. Leave it out.')
+    if metric not in ("mass", "euclidean"):
+        raise InputError(f'`metric` must be "mass" or "euclidean"; got {metric!r}.')
+    if metric == "euclidean":
+        statement = with_unit_masses(statement)
     if servos and not statement.servos:
         raise InputError("`servos=True` needs a system with servo constraints; got one without. Leave it out.")
     dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
@@ -113,7 +146,7 @@ def large_consistent_state(
         find_structure(dynamics, q, qd, time, numbers)
         _refuse_higher_orders(dynamics)
         dynamics, *_, numbers = _prepared(with_requirements(statement), q, qd, parameters, ("q0", "qd0"))
-    return nearest_sparse_state(dynamics, q, qd, time, numbers)
+    return nearest_sparse_state(dynamics, q, qd, time, numbers, 'If that is meant, pass `metric="euclidean"`.')
 
 
 def _refuse_higher_orders(dynamics: LargeDynamics) -> None:
@@ -140,14 +173,14 @@ def large_simulation(
     progress: bool | None,
 ) -> Trajectory:
     """Return ``da.simulate`` of a system stated by arrays."""
-    _require_default(method.formulation)
-    if not supports(method, control):
+    rule = _mass_rule(method.formulation)
+    if not _has_sparse_steps(method, control):
         raise InputError(
             "a large system must be simulated by an explicit Runge–Kutta method or `da.Implicit()`, with "
             "`da.Projection()` without `conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave "
             "the other arguments out."
         )
-    dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"))
+    dynamics, q, qd, numbers = _prepared(statement, q0, qd0, parameters, ("q0", "qd0"), rule)
     times = time_values(times, "times", increasing=True)
     if method.atol is None:
         dynamics.code.evaluate(q, qd, float(times[0]), numbers)
