@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ModelError
+from dalembert.native import sparse_elimination
 from dalembert.native.elimination_order import minimum_degree, postorder
-from dalembert.native.sparse_elimination import MOST_PRODUCTS, SparseElimination
+from dalembert.native.sparse_elimination import SparseElimination
 
 
 def pattern_of(A):
@@ -107,8 +108,23 @@ def test_postorder_puts_children_first():
     assert all(place[i] < place[parent] for i, parent in enumerate(parents) if parent >= 0)
 
 
-def test_a_coordinate_in_very_many_constraints_is_refused():
-    m = int(MOST_PRODUCTS**0.5) + 1
-    columns = np.zeros(m, np.int64)
-    with pytest.raises(ModelError, match=f"one coordinate is in {m} of them"):
-        SparseElimination((m, 1), np.arange(m), columns, np.arange(m))
+def test_a_coordinate_in_very_many_constraints_is_refused(monkeypatch):
+    """A hub that is held by 200 rods: two coordinates are in all of them, the others in one."""
+    monkeypatch.setattr(sparse_elimination, "MOST_PRODUCTS", 10**4)
+    m = 200
+    rows, columns = np.repeat(np.arange(m), 2), np.stack([np.zeros(m, np.int64), 1 + np.arange(m)], axis=1).ravel()
+    with pytest.raises(ModelError, match=f"few of them may share a coordinate; one coordinate is in {m} of them"):
+        SparseElimination((m, m + 1), rows, columns, np.arange(2 * m))
+
+
+def test_a_system_that_is_too_large_is_refused_by_its_size(monkeypatch):
+    """A chain of 999 rods between 1000 coordinates: 2 · 1² + 998 · 2² products."""
+    monkeypatch.setattr(sparse_elimination, "MOST_PRODUCTS", 1000)
+    i = np.arange(999)
+    given = (999, 1000), np.repeat(i, 2), np.stack([i, i + 1], axis=1).ravel(), np.arange(1998)
+    wanted = (
+        "at most 1e\\+03 products of entries of constraints; those of the 1998 entries here make 4.0e\\+03. State a "
+    )
+    with pytest.raises(ModelError, match=f"{wanted}system of at most 25% of this size") as refused:
+        SparseElimination(*given)
+    assert "share a coordinate" not in str(refused.value)

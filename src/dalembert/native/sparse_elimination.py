@@ -16,7 +16,10 @@ from dalembert.native.sparse_loops import sparse_loops
 from dalembert.numerics.tolerances import DEPENDENT_SPARSE_PIVOT
 
 MOST_PRODUCTS = 10**8
-"""Most products of entries of A in S; S of a system with more is no longer sparse."""
+"""Most products of entries of A in S, whose lists take some GB; a net of 1400² particles in space has as many."""
+
+CROWDED = 30
+"""A coordinate in this many times as many constraints as usual makes S dense; otherwise there are just many of them."""
 
 
 class SparseElimination:
@@ -116,18 +119,28 @@ class SparseElimination:
         return self._in_order(self._found)
 
 
+def _too_many(sizes: Any, total: int) -> str:
+    """Return the message for too many products, of which a coordinate in s rows makes s²: shared ones, or size."""
+    entries, largest = int(sizes.sum()), int(sizes.max())
+    if largest > CROWDED * np.median(sizes[sizes > 0]):
+        return (
+            f"the constraints must be sparse: few of them may share a coordinate; one coordinate is in {largest} of "
+            f"them. Give parts of the system coordinates of their own, joined by constraints."
+        )
+    return (
+        f"the system must not be too large: its matrix A M⁻¹ Aᵀ may be a sum of at most {MOST_PRODUCTS:.0e} products "
+        f"of entries of constraints; those of the {entries} entries here make {total:.1e}. State a system of at most "
+        f"{MOST_PRODUCTS / total:.0%} of this size, with fewer and longer parts."
+    )
+
+
 def _pairs(columns: Any, n: int) -> tuple[Any, Any]:
     """Return all ordered pairs of entries in the same column."""
     by_column = np.argsort(columns, kind="stable")
     sizes = np.bincount(columns, minlength=n)
     total = int((sizes.astype(np.int64) ** 2).sum())
     if total > MOST_PRODUCTS:
-        raise ModelError(
-            [
-                f"the constraints must be sparse: few of them may share a coordinate; one coordinate is in "
-                f"{int(sizes.max())} of them. Give parts of the system coordinates of their own, joined by constraints."
-            ]
-        )
+        raise ModelError([_too_many(sizes, total)])
     own = sizes[columns[by_column]]  # the size of the column of each entry
     starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
     first = np.repeat(np.arange(len(columns)), own)
