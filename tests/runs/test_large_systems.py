@@ -359,3 +359,19 @@ def test_the_nearest_state_of_a_long_chain_with_noise(noise):
     d = q - q0
     assert np.linalg.norm(d - A.T @ spsolve((A @ A.T).tocsc(), A @ d)) < 1e-6 * np.linalg.norm(d)
     assert np.linalg.norm(d) < np.linalg.norm(q0 - case.q)
+
+
+def test_messages_name_arrays_by_their_ends(long_chain):
+    system, q, qd = long_chain
+    n = len(q) // 2
+    with pytest.raises(
+        da.InputError, match=rf"\({2 * n}: `x\[0\]` … `x\[{n - 1}\]`, `y\[0\]` … `y\[{n - 1}\]`\); got 3"
+    ):
+        da.motion(system, q[:3], qd)
+    with pytest.raises(da.InputError, match=rf"must be finite; `x\[0\]` … `x\[4\]`, `y\[{n - 1}\]` is not"):
+        da.motion(system, np.where((np.arange(2 * n) < 5) | (np.arange(2 * n) == 2 * n - 1), np.nan, q), qd)
+    run = da.simulate(system, q, qd, [0, 1e-3])
+    with pytest.raises(
+        da.InputError, match=rf"`rood` must be a coordinate .* … `y\[{n - 1}\]`, `first`, `rod\[0\]` … "
+    ):
+        run["rood"]

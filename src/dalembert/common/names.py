@@ -81,6 +81,25 @@ def quoted(names: Iterable[str]) -> str:
     return ", ".join(f"`{shortened(name)}`" for name in every[:MOST_QUOTED]) + more
 
 
+def quoted_arrays(names: Iterable[str]) -> str:
+    """Return names as messages show them, consecutive ones of an array by the first and the last one.
+
+    >>> quoted_arrays(["x[0]", "x[1]", "x[2]", "x[7]", "y"])
+    '`x[0]` … `x[2]`, `x[7]`, `y`'
+    """
+    found: list[list[str]] = []
+    for name in names:
+        array, _, place = name.partition("[")
+        number = place[:-1]
+        if found and number.isdecimal() and found[-1][-1] == f"{array}[{int(number) - 1}]":
+            found[-1].append(name)
+        else:
+            found.append([name])
+    shown = [quoted(own) if len(own) < 3 else f"`{own[0]}` … `{own[-1]}`" for own in found]
+    more = f" and {len(shown) - MOST_QUOTED} more" if len(shown) > MOST_QUOTED else ""
+    return ", ".join(shown[:MOST_QUOTED]) + more
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which takes an s unless the number is one.
 

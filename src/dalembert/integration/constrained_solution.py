@@ -17,7 +17,7 @@ from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import SparseSystem
 from dalembert.numerics.tolerances import MASSLESS, ROUNDING
 
-MOST_DIRECTIONS = 60
+MOST_COMBINED = 60
 """Most directions that are combined; about ten are usual. Further ones begin anew with what is left."""
 
 MOST_PASSES = 8
@@ -89,10 +89,10 @@ def _minimal_residual(code: SparseSystem, g: Floats, x: Floats) -> tuple[Floats,
     size = _root(z @ w)
     if not size > ROUNDING / 10 * _root(x @ code.metric_times(x)):
         return np.zeros(code.n), None
-    basis, momenta = (np.zeros((MOST_DIRECTIONS + 1, code.n)) for _ in range(2))
+    basis, momenta = (np.zeros((MOST_COMBINED + 1, code.n)) for _ in range(2))
     basis[0], momenta[0] = z / size, w / size
-    y, H = np.zeros(1), np.zeros((MOST_DIRECTIONS + 1, MOST_DIRECTIONS))
-    for k in range(MOST_DIRECTIONS):
+    y, H = np.zeros(1), np.zeros((MOST_COMBINED + 1, MOST_COMBINED))
+    for k in range(MOST_COMBINED):
         z, w = _allowed(code, code.mass.times(basis[k]))
         # twice, because one pass of this method leaves rounding errors that grow
         for _ in range(2):
@@ -100,7 +100,7 @@ def _minimal_residual(code: SparseSystem, g: Floats, x: Floats) -> tuple[Floats,
             H[: k + 1, k] += shares
             z, w = z - shares @ basis[: k + 1], w - shares @ momenta[: k + 1]
         H[k + 1, k] = _root(z @ w)
-        is_last = H[k + 1, k] <= MASSLESS * np.abs(H).max() or k + 1 == MOST_DIRECTIONS
+        is_last = H[k + 1, k] <= MASSLESS * np.abs(H).max() or k + 1 == MOST_COMBINED
         if not is_last:
             basis[k + 1], momenta[k + 1] = z / H[k + 1, k], w / H[k + 1, k]
         # the decomposition takes longer than a few further directions

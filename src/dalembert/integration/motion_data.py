@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.common.frozen_instances import replaced
-from dalembert.common.names import listed, members, name_of, quoted
+from dalembert.common.names import listed, members, name_of, quoted_arrays
 from dalembert.errors import InputError
 from dalembert.integration.run_events import RunEvent
 from dalembert.integration.run_source import RunSource, saved_run_sources
@@ -72,7 +72,7 @@ class MotionData:
             return self.multipliers[:, columns]
         raise InputError(
             f"`{key}` must be a coordinate or a constraint of the run; it has "
-            f"{quoted((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
+            f"{quoted_arrays((*self.coordinates, *self.constraints))}. Velocities and accelerations are those of a "
             f"coordinate with one prime and two, as `{self.coordinates[0]}'`."
         )
 
@@ -93,7 +93,9 @@ class MotionData:
         """Return the column of a constraint, given by its name or itself."""
         key = name_of(name)
         if key not in self.constraints:
-            raise InputError(f"`{key}` must be a constraint of the run; it has {quoted(self.constraints) or 'none'}.")
+            raise InputError(
+                f"`{key}` must be a constraint of the run; it has {quoted_arrays(self.constraints) or 'none'}."
+            )
         return self.constraints.index(key)
 
     def replaced(self, **fields: Any) -> Self:

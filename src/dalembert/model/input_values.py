@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats, all_finite, all_true, labels_of, rejection_reason, row_labels
+from dalembert.common.names import quoted_arrays
 from dalembert.errors import InputError
-from dalembert.model.ordering import by_name, in_order, name_problems, quoted
+from dalembert.model.ordering import by_name, in_order, name_problems
 
 PLAIN_TYPES = frozenset({float, int, np.float64})
 """Types of most of the numbers that are given; entries of an array are of the last one."""
@@ -183,5 +184,5 @@ def _finite(values: Sequence[Any], names: Sequence[str], argument: str) -> Float
             raise InputError(f"`{argument}` must hold one number per name; `{name}` has shape {number.shape}.")
     off = [name for number, name in zip(numbers, names, strict=True) if not np.isfinite(number)]
     if off:
-        raise InputError(f"`{argument}` must be finite; {quoted(off)} is not.")
+        raise InputError(f"`{argument}` must be finite; {quoted_arrays(off)} is not.")
     return np.array([float(number) for number in numbers])

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.common.array_types import not_numbers
 from dalembert.common.names import name_of as name_of
 from dalembert.common.names import quoted as quoted
-from dalembert.common.names import shortened
+from dalembert.common.names import quoted_arrays, shortened
 
 
 def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tuple[list[Any], list[str]]:
@@ -31,7 +31,7 @@ def in_order(names: Sequence[str], given: Any, argument: str, noun: str) -> tupl
         return [], [f"`{argument}` must be a sequence or a mapping by name; got {given!r}."]
     if len(values) != len(names):
         return values, [
-            f"`{argument}` must have one entry per {noun} ({len(names)}: {quoted(names)}); got {len(values)}."
+            f"`{argument}` must have one entry per {noun} ({len(names)}: {quoted_arrays(names)}); got {len(values)}."
         ]
     return values, []
 
@@ -89,7 +89,7 @@ def name_problems(names: Sequence[str], given: Iterable[str], argument: str, nou
     problems: list[str] = []
     missing = [name for name in names if name not in given]
     if missing:
-        problems.append(f"`{argument}` must give a value for every {noun}; missing: {quoted(missing)}.")
+        problems.append(f"`{argument}` must give a value for every {noun}; missing: {quoted_arrays(missing)}.")
     return problems + unknown_names(names, given, argument, noun)
 
 
