@@ -373,3 +373,46 @@ def test_a_saved_run_is_reproduced_with_its_own_steps(tmp_path: Path) -> None:
         da.reproduce(system, loaded, solver=da.MoreauJean(step=0.01))
     with pytest.raises(da.InputError, match="`solver` must be that of the run, MoreauJean; got "):
         da.reproduce(system, loaded, solver=None)
+
+
+def falling_rope(n=9):
+    """A rope of rods, two of which are stated twice, that falls on a rough floor."""
+    x, y = da.coordinates("x", n), da.coordinates("y", n)
+    u, v, w, z = da.coordinates("u v w z")
+    ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+    distance = (u - w) ** 2 + (v - z) ** 2 - 1
+    rods = da.Constraint.over(distance, ends, name="rod")
+    again = da.Constraint.over(2 * distance, {key: places[:2] for key, places in ends.items()}, name="again")
+    friction = da.Coulomb(0.3, velocity=u.diff(da.t), normal_force=da.multiplier("floor"))
+    floor = da.Constraint.over(
+        sp.Ge(v + 0 * u, 0), {u: x, v: y}, name="floor", restitution=0.2, impact="moreau", nonideal=friction
+    )
+    angles = 0.5 * np.sin(0.7 * np.arange(n))
+    q = np.concatenate([np.cumsum(np.cos(angles)), np.cumsum(np.sin(angles))])
+    q[n:] -= q[n:].min() - 0.05
+    return da.System((x, y), 1, {y: -9.81}, (rods, again, floor)), q
+
+
+def test_equations_of_many_coordinates_are_eliminated_sparsely(monkeypatch):
+    """The same motion as by arrays of n × n numbers; impulses of redundant rods are only determined together."""
+    system, q = falling_rope()
+    times, method = np.linspace(0, 0.6, 4), da.MoreauJean(5e-3, max_sweeps=100_000)
+    wanted = da.simulate(system, q, 0 * q, times, solver=method)
+    monkeypatch.setattr("dalembert.hybrid.mobility.LARGEST_DENSE", 0)
+    found = da.simulate(system, q, 0 * q, times, solver=method)
+    assert wanted.statistics["sweeps"] > 100
+    for name in ("q", "qd", "ideal_force"):
+        ours, theirs = getattr(found, name), getattr(wanted, name)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max(), err_msg=name)
+    np.testing.assert_allclose(found["floor"], wanted["floor"], rtol=0, atol=1e-6 * np.abs(wanted["floor"]).max())
+
+
+def test_friction_of_a_group_of_contacts_must_be_complete():
+    x = da.coordinates("x", 201)
+    u = da.coordinates("u")
+    floor = da.Constraint.over(
+        sp.Ge(u, 0), {u: x}, name="floor", restitution=0, impact="moreau", nonideal=da.Coulomb(0.3)
+    )
+    q = np.ones(201)
+    with pytest.raises(da.InputError, match="that of `floor` lacks `velocity`, `normal_force`. Write them in the"):
+        da.simulate(da.System(x, 1, 0, floor), q, q, [0, 1], solver=da.MoreauJean(0.1))

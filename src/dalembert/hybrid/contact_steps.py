@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dalembert.common.array_types import Floats
-from dalembert.hybrid.mobility import Mobility, rows_of
+from dalembert.hybrid.mobility import mobility_of, rows_of
 from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.integration.sparse_steps import NoStepError
 from dalembert.model.contact_statement import ContactGroup, ContactStatement
@@ -219,7 +219,7 @@ class ContactSteps:
         taking_part = np.zeros(len(self.normals), bool)
         taking_part[active] = True
         rows, starts = every[np.repeat(taking_part, counts)], np.cumsum([0, *counts[active]])
-        mobility = Mobility.of(code, self.equations)
+        mobility = mobility_of(code, self.equations)
         # equations are solved for directly, and contacts by sweeps, which would converge slowly for both together
         free = mobility.met(v + h * code.mass.solve(force), (aim - offset)[self.equations])
         G, impulses = rows_of(code.A, rows), last[rows]

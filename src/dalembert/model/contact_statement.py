@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -22,7 +22,7 @@ from dalembert.model.friction import Friction
 from dalembert.model.friction_contacts import contacts, with_sticking
 from dalembert.model.large_statement import LargeStatement, names_of
 from dalembert.model.numeric_function import numeric_function
-from dalembert.model.ordering import name_of
+from dalembert.model.ordering import name_of, quoted
 from dalembert.model.similar_terms import grouped_terms, reason_against_groups
 from dalembert.model.symbol_arrays import ParameterArray, Substitutions
 from dalembert.model.symbols import StateSymbols, functions_of_time, multiplier, reaction, real_symbol
@@ -158,6 +158,7 @@ def _of_arrays(stated: LargeStatement) -> ContactStatement:
         rough = [law for law in template.nonideal if isinstance(law, Friction) and law.can_stick]
         others = tuple(law for law in template.nonideal if law not in rough)
         own: list[Any] = []
+        _refuse_incomplete(rough, str(template.name))
         for law in rough:
             velocity = law.sliding_velocity(())
             for i, component in enumerate(velocity):
@@ -205,6 +206,18 @@ def _per_unit(law: Friction, normal_size: Any, name: str) -> Any:
             f'`{name}` is not. Give `normal_force` by `da.multiplier("{name}")`.'
         )
     return mu * graph.replace(normal_size, {multiplier(name): sp.S.One, reaction(name): sp.S.One})
+
+
+def _refuse_incomplete(rough: Sequence[Friction], name: str) -> None:
+    """Raise an error for friction of a group of contacts that does not say what it needs."""
+    for law in rough:
+        missing = [part for part in ("velocity", "normal_force") if getattr(law, part) is None]
+        if missing:
+            raise InputError(
+                f"friction of contacts that are stated by `da.Constraint.over` must be given its `velocity` and its "
+                f"`normal_force`; that of `{name}` lacks {quoted(missing)}. Write them in the placeholders of the "
+                f'group, with `da.multiplier("{name}")`.'
+            )
 
 
 def _refuse_unsupported(constraint: Constraint) -> None:
