@@ -414,5 +414,5 @@ def test_friction_of_a_group_of_contacts_must_be_complete():
         sp.Ge(u, 0), {u: x}, name="floor", restitution=0, impact="moreau", nonideal=da.Coulomb(0.3)
     )
     q = np.ones(201)
-    with pytest.raises(da.InputError, match="that of `floor` lacks `velocity`, `normal_force`. Write them in the"):
+    with pytest.raises(da.InputError, match="that of `floor` lacks `velocity`, `normal_force`"):
         da.simulate(da.System(x, 1, 0, floor), q, q, [0, 1], solver=da.MoreauJean(0.1))

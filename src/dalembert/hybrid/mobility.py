@@ -14,7 +14,6 @@ from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import SparseSystem
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 
-
 LARGEST_DENSE = 200
 """Most coordinates for which arrays of n × n numbers are made; beyond, equations are eliminated sparsely."""
 
