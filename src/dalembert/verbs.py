@@ -40,6 +40,7 @@ from dalembert.model.large_statement import LargeStatement
 from dalembert.model.signal_ranges import end_of_range, require_in_range
 from dalembert.model.system import System
 from dalembert.runs.event_run import simulate_with_events
+from dalembert.runs.large_events import statement_with_events
 from dalembert.runs.large_runs import (
     is_default,
     large_consistent_state,
@@ -210,13 +211,15 @@ def simulate(
             system, q0, qd0, times, parameters, solver, allow_violation=allow_violation, progress=progress
         )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
-    if events not in ((), []) or not all_permanent(system):
+    grouped = statement_with_events(system, events)
+    if (events not in ((), []) and grouped is None) or not all_permanent(system):
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
-    if (stated := _stated_large(system, supports, method, control)) is not None:
+    stated_large = _stated_large(system, supports, method, control) if grouped is None else grouped
+    if stated_large is not None:
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
-        return large_simulation(stated, method, q0, qd0, times, parameters=parameters, **start)
+        return large_simulation(stated_large, method, q0, qd0, times, parameters=parameters, events=events, **start)
     if control is not None:
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters

@@ -163,13 +163,13 @@ def test_painleves_paradox_in_contact() -> None:
         da.simulate(rod, (0, np.sin(angle), angle), (-1, 0, 0), [0, 0.1])
 
 
-def test_a_system_stated_by_arrays() -> None:
+def test_an_ensemble_of_a_system_stated_by_arrays() -> None:
     many = da.coordinates("x", 3)
     u, w = da.coordinates("u w")
     links = da.Constraint.over(w - u - 1, {u: many[:-1], w: many[1:]}, name="link")
     train = da.System((many,), mass_matrix=1, applied_force={many: 1}, constraints=links)
     with pytest.raises(da.InputError, match="`events` need a system that is stated term by term"):
-        da.simulate(train, (0, 1, 2), (0, 0, 0), [0, 1], events=[da.Event(many[0] - 1)])
+        da.simulate_ensemble(train, [(0, 1, 2)], [(0, 0, 0)], [0, 1], events=[da.Event(many[0] - 1)])
 
 
 def test_impacts_without_end_that_do_not_come_to_rest() -> None:

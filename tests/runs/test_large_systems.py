@@ -375,3 +375,12 @@ def test_messages_name_arrays_by_their_ends(long_chain):
         da.InputError, match=rf"`rood` must be a coordinate .* … `y\[{n - 1}\]`, `first`, `rod\[0\]` … "
     ):
         run["rood"]
+
+
+def test_the_residual_of_an_equilibrium_is_rounding():
+    """A hanging chain: all accelerations are zero but for rounding, which must not be compared with itself."""
+    system, q, _ = chain(150)
+    hanging = np.concatenate([np.zeros(150), -np.arange(1.0, 151)])
+    answer = da.motion(system, hanging, 0 * q)
+    assert answer.residual < 1e-13
+    assert np.abs(answer.acceleration).max() < 1e-12

@@ -213,7 +213,9 @@ def _residual(code: SparseSystem, found: SparseSolution, rows: Any) -> float:
     # the rows left out are judged by ``inconsistency``
     left[rows] = 0.0
     root = np.sqrt(np.abs(code.mass.diagonal))
-    rows_size = max(float(np.abs(root * found.acceleration).max(initial=0.0)), TINY)
+    # in equilibrium q̈ is the rounding of what it cancels
+    sizes = np.maximum(np.abs(found.acceleration), np.abs(found.free_acceleration))
+    rows_size = max(float((root * sizes).max(initial=0.0)), TINY)
     return max(float(motion) / max(float(size), TINY), float(np.abs(left).max(initial=0.0)) / rows_size)
 
 

@@ -16,9 +16,11 @@ from dalembert.integration.default_tolerances import USUAL_ATOL, coarse_notes
 from dalembert.integration.drift import drift_notes
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
+from dalembert.integration.run_events import RunEvent
 from dalembert.integration.saturation import Saturation, saturation_notes
 from dalembert.integration.sparse_control import run_control
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
+from dalembert.integration.sparse_events import EventFunctions, EventWatch
 from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
 from dalembert.integration.sparse_limits import LimitWatch
 from dalembert.integration.sparse_masses import refuse_undetermined_motion
@@ -38,7 +40,14 @@ COLUMNS += ("velocity_violation", "rank", "inconsistency", "energy")
 class SparseRun:
     """A run of a large system from a state at ``times[0]``: its outputs, one after the other."""
 
-    def __init__(self, dynamics: LargeDynamics, method: Method, numbers: Floats, times: Floats):
+    def __init__(
+        self,
+        dynamics: LargeDynamics,
+        method: Method,
+        numbers: Floats,
+        times: Floats,
+        events: EventFunctions | None = None,
+    ):
         self.dynamics, self.method, self.times = dynamics, method, times
         self.steps = SparseSteps(dynamics, method, numbers)
         self.numbers = numbers
@@ -48,6 +57,8 @@ class SparseRun:
         self.saturation: list[Saturation] = []
         self.began = time.perf_counter()
         self.redundant: dict[int, tuple[float, Any]] = {}
+        self.events: list[RunEvent] = []
+        self._watched, self._notes = events, list[str]()
 
     def follow(self, y: Floats, bar: Progress) -> None:
         """Take all steps and keep the motion at the requested times; raise ``NoStepError`` if it cannot continue."""
@@ -55,14 +66,35 @@ class SparseRun:
         self._keep(y, float(self.times[0]))
         count = 1
         watch = LimitWatch(self.steps, self.controls[0]) if self._has_limits else None
+        events = None if self._watched is None else EventWatch(self.steps, self._watched)
         for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
             self.step_times.append(step.t)
             if watch is not None:
                 self.saturation = watch.after(step)
-            while count < len(self.times) and self.times[count] <= step.t:
+            last = None if events is None else self._last_event(events, step)
+            end = step.t if last is None else last.t
+            while count < len(self.times) and self.times[count] <= end:
                 self._output(step, float(self.times[count]))
                 count += 1
+            if last is not None:
+                if self.outputs["t"][-1] < end:
+                    self._keep(np.array(last.before), end)
+                return
             bar.show(step.t, len(self.step_times))
+
+    def _last_event(self, events: EventWatch, step: SparseStep) -> RunEvent | None:
+        """Record the events within a step; return the one that ends the motion, if any."""
+        rows = self.steps.rows
+        found, stops = events.after(step)
+        # states within a step have steps of their own, which must leave no trace in those of the run
+        self.steps.rows = rows
+        self.steps.restart()
+        self.events += found
+        if not stops:
+            return None
+        last = found[-1]
+        self._notes.append(f"The motion ends at t = {last.t:.6g} by the event `{last.name}`.")
+        return last
 
     @property
     def _has_limits(self) -> bool:
@@ -131,12 +163,14 @@ class SparseRun:
             **found,
             **run_control(self.dynamics.code.servos, self.controls),
             saturation=tuple(self.saturation),
+            events=tuple(self.events),
             coordinates=self.dynamics.coordinates,
             constraints=self.dynamics.constraints,
             parameters=dict(parameters),
             statistics=self._statistics(),
             notes=(
                 *notes,
+                *self._notes,
                 *coarse_notes(self.method, found["q"]),
                 *drift_notes(self.method.drift),
                 *self._redundancies(),
@@ -199,11 +233,12 @@ def sparse_run(
     allow_violation: bool,
     progress: bool | None,
     source: Any,
+    events: EventFunctions | None = None,
 ) -> Trajectory:
     """Simulate a large system from a start at ``times[0]`` and return the motion at all times."""
     t0, t1 = float(times[0]), float(times[-1])
     y, notes = accepted_sparse_start(dynamics, method, *start, t0, numbers, allow_violation)
-    run = SparseRun(dynamics, method, numbers, times)
+    run = SparseRun(dynamics, method, numbers, times, events)
     try:
         with Progress(t0, t1, progress) as bar:
             run.follow(y, bar)

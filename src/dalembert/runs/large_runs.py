@@ -43,6 +43,7 @@ from dalembert.model.similar_terms import with_requirements
 from dalembert.native.added_inertia import MassRule
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import RESIDUAL_TOLERANCE
+from dalembert.runs.large_events import event_functions
 from dalembert.runs.simulated_run import times_within
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def large_simulation(
     allow_violation: bool,
     control: Any,
     progress: bool | None,
+    events: Any = (),
 ) -> Trajectory:
     """Return ``da.simulate`` of a system stated by arrays."""
     rule = _mass_rule(method.formulation)
@@ -190,7 +192,8 @@ def large_simulation(
     given = {name: np.asarray(value, float) for name, value in dict(parameters or {}).items()}
     options: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress}
     named = {str(getattr(name, "name", name)): _reported(value) for name, value in given.items()}
-    source = LargeRun(dynamics, method, numbers)
+    source, watched = LargeRun(dynamics, method, numbers), event_functions(statement, events, given)
+    options["events"] = watched
     return sparse_run(dynamics, method, (q, qd), times, numbers, parameters=named, source=source, **options)
 
 
