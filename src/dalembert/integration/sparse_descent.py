@@ -19,8 +19,14 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import LargeDynamics
 
-DISTANCE_TOLERANCE = 1e-9
+ON_CONSTRAINTS = 1e-9
+"""A point is on the constraints if it misses them by less than this part of its distance."""
+
+LEAST_SLOPE = 1e-12
 """The state is the nearest one if the distance changes along the constraints by less than this part of it."""
+
+RESOLVED_SLOPE = 1e-6
+"""A step against a smaller slope shortens the distance by less than 1e-12 of it, which rounding may hide."""
 
 MOST_DESCENT_STEPS = 100
 """Most steps towards the constraints, and most towards the nearest point on them."""
@@ -55,13 +61,14 @@ class Descent:
         elimination = self.code.elimination
         assert elimination is not None
         elimination.used = self.rows
-        x = self.on_constraints(self.start)
+        x, before = self.on_constraints(self.start), np.inf
         for _ in range(MOST_DESCENT_STEPS if self.holds(x) else 0):
-            step, is_nearest = self.step(x)
-            shorter = None if is_nearest else self.shorter(x, step)
-            if shorter is None:
+            step, slope = self.step(x)
+            # the last steps shorten the distance by less than its rounding, but still reduce the slope
+            found = self.shorter(x, step) if slope > RESOLVED_SLOPE else self.flatter(x, step, slope, before)
+            if found is None:
                 break
-            x = shorter
+            x, before = found, slope
         return x
 
     def evaluate(self, x: Floats) -> None:
@@ -78,7 +85,7 @@ class Descent:
 
     def holds(self, x: Floats) -> bool:
         """Return whether the point of the last evaluation is on the constraints."""
-        return self.missed() <= DISTANCE_TOLERANCE * self.size(x - self.start)
+        return self.missed() <= ON_CONSTRAINTS * self.size(x - self.start)
 
     def on_constraints(self, x: Floats) -> Floats:
         """Return a point on the constraints, by the shortest steps as long as these reduce the residuals."""
@@ -98,8 +105,8 @@ class Descent:
             x = x - part * step
         return x
 
-    def step(self, x: Floats) -> tuple[Floats, bool]:
-        """Return Newton's step along the constraints, and whether it is not needed."""
+    def step(self, x: Floats) -> tuple[Floats, float]:
+        """Return Newton's step along the constraints, and the slope of the distance along them."""
         code, d = self.code, x - self.start
         self.evaluate(x)
         code.factor()
@@ -108,9 +115,9 @@ class Descent:
         force = A.T @ multipliers
         across = code.mass.solve(force)
         slope = d - across
-        length = self.size(d)
-        if self.size(slope) <= DISTANCE_TOLERANCE * length:
-            return slope, True
+        relative = self.size(slope) / (self.size(d) or 1.0)
+        if relative <= LEAST_SLOPE:
+            return np.zeros_like(d), relative
         elimination, h = code.elimination, ROW_DIFFERENCE * float(np.abs(d).max())
         assert elimination is not None
 
@@ -122,8 +129,7 @@ class Descent:
             self.evaluate(x + part * v)
             return allowed(v - code.mass.solve((code.A.T @ multipliers - force) / part))
 
-        tolerance = min(0.1, np.sqrt(self.size(slope) / length))
-        return self.conjugate(slope, curved, tolerance), False
+        return self.conjugate(slope, curved, min(0.1, np.sqrt(relative))), relative
 
     def conjugate(self, slope: Floats, curved: Callable[[Floats], Floats], tolerance: float) -> Floats:
         """Return a solution of H x = −slope by conjugate gradients, or the last one before the curvature vanishes."""
@@ -153,3 +159,10 @@ class Descent:
                 return new
             part /= 2
         return None
+
+    def flatter(self, x: Floats, step: Floats, slope: float, before: float) -> Floats | None:
+        """Return the point after a step, as long as steps reduce the slope; None if there is none."""
+        if slope <= LEAST_SLOPE or slope > before / 2:
+            return None
+        new = self.on_constraints(x + step)
+        return new if self.holds(new) else None
