@@ -26,6 +26,9 @@ MOST_PASSES = 8
 CHECKED_DIRECTIONS = 5
 """Number of directions after which it is checked whether they suffice."""
 
+SMALL_REMAINDER = 1e-3
+"""A direction is corrected if less than this is left of it beside the others: it then has three digits less."""
+
 MISSING_SHARE = 1e-8
 """A pass ends when this part of its right side is left: the next one begins with fewer rounding errors."""
 
@@ -99,8 +102,9 @@ def _minimal_residual(code: SparseSystem, g: Floats, x: Floats) -> tuple[Floats,
             shares = momenta[: k + 1] @ z
             H[: k + 1, k] += shares
             z, w = z - shares @ basis[: k + 1], w - shares @ momenta[: k + 1]
+        z, w, is_rounding = _corrected(code, z, w, np.abs(H).max())
         H[k + 1, k] = _root(z @ w)
-        is_last = H[k + 1, k] <= MASSLESS * np.abs(H).max() or k + 1 == MOST_COMBINED
+        is_last = is_rounding or H[k + 1, k] <= MASSLESS * np.abs(H).max() or k + 1 == MOST_COMBINED
         if not is_last:
             basis[k + 1], momenta[k + 1] = z / H[k + 1, k], w / H[k + 1, k]
         # the decomposition takes longer than a few further directions
@@ -120,6 +124,19 @@ def _allowed(code: SparseSystem, force: Floats) -> tuple[Floats, Floats]:
     """Return the allowed motion (n,) that a force causes in the metric, and its momentum."""
     z, multipliers = _in_metric(code, force, np.zeros(code.m))
     return z, force + code.A_transposed @ multipliers
+
+
+def _corrected(code: SparseSystem, z: Floats, w: Floats, largest: float) -> tuple[Floats, Floats, bool]:
+    """Return a remainder of directions without its part that A does not allow, and whether it was rounding.
+
+    Rounding means that there are no further directions. As a direction it would seem to have no inertia.
+    """
+    size = _root(z @ w)
+    if size > SMALL_REMAINDER * largest:
+        return z, w, False
+    z = z + code.correction(-(code.A @ z))[1]
+    w = code.metric_times(z)
+    return z, w, not _root(z @ w) > size / 2
 
 
 def _in_metric(code: SparseSystem, force: Floats, right: Floats) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from dalembert.errors import ConstraintError, MassMatrixError
 from dalembert.integration.constrained_solution import constrained
 from dalembert.native.block_mass import BlockMass
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.numerics.mass import mass_kind
+from dalembert.numerics.mass import in_units, mass_kind, own_units
 from dalembert.numerics.tolerances import NAMED_SHARE, SINGULAR_MASS
 
 ADVICE = "If that is meant, pass `formulation=da.{}()`."
@@ -37,13 +37,13 @@ def refuse_unsuited_mass(dynamics: LargeDynamics, advice: str = ADVICE) -> None:
             f"`mass_matrix` of a large system must be positive definite; the mass of "
             f"`{dynamics.coordinates[light[0]]}` is {mass[light[0]]:.3g}. {advice.format(suited)}"
         )
-    # negated, so that NaN counts as singular
-    singular = np.flatnonzero(~(code.mass.pivots > SINGULAR_MASS))
+    blocks = _blocks_of(code)
+    singular = np.flatnonzero(blocks.not_definite())
     if len(singular):
-        blocks = _blocks_of(code)
-        suited = "SingularMass" if _is_singular(blocks, int(blocks.owner[singular[0]])) else "Multipliers"
+        worst = int(singular[np.argmin(blocks.pivots[singular])])
+        suited = "SingularMass" if _is_singular(blocks, int(blocks.owner[worst])) else "Multipliers"
         raise MassMatrixError(
-            f"`mass_matrix` of a large system must be positive definite; that of `{dynamics.coordinates[singular[0]]}` "
+            f"`mass_matrix` of a large system must be positive definite; that of `{dynamics.coordinates[worst]}` "
             f"and the coordinates coupled with it is not. {advice.format(suited)}"
         )
 
@@ -52,12 +52,12 @@ def _refuse_negative(dynamics: LargeDynamics) -> None:
     mass = _blocks_of(dynamics.code)
     for i in _raised_blocks(mass):
         own = mass.block(i)
-        smallest, largest = np.linalg.eigvalsh(own)[[0, -1]]
+        smallest, largest = np.linalg.eigvalsh(in_units(own, own_units(own)))[[0, -1]]
         if smallest < -SINGULAR_MASS * max(abs(smallest), abs(largest)):
             names = quoted(dynamics.coordinates[k] for k in _members(mass, i)[:LISTED_NAMES])
             raise MassMatrixError(
                 f"`mass_matrix` must have no negative eigenvalue for `SingularMass`; that of {names} has "
-                f"{smallest:.3g}. {ADVICE.format('Multipliers')}"
+                f"{np.linalg.eigvalsh(own)[0]:.3g}. {ADVICE.format('Multipliers')}"
             )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.native.block_mass import BlockMass
-from dalembert.numerics.tolerances import SINGULAR_MASS, TINY
+from dalembert.numerics.tolerances import TINY
 
 MassRule = Literal["positive definite", "semidefinite", "any"]
 """What a mass matrix must be: positive definite, or that on motions that the constraints allow; in the second case
@@ -35,7 +35,7 @@ def make_definite(mass: BlockMass, A: Any) -> None:
     """
     mass.added[:] = 0.0
     mass.factor()
-    off = _not_definite(mass)
+    off = mass.not_definite()
     if not off.any():
         return
     inertia = _inertia_along(mass, A)
@@ -44,17 +44,10 @@ def make_definite(mass: BlockMass, A: Any) -> None:
         mass.added[off] = part * inertia[off]
         with np.errstate(all="ignore"):
             mass.factor()
-        off = _not_definite(mass)
+        off = mass.not_definite()
         if not off.any():
             return
         part *= 10
-
-
-def _not_definite(mass: BlockMass) -> Any:
-    """Return a mask (n,) of the coordinates in blocks that are not positive definite."""
-    # negated, so that NaN counts as singular; pivots are relative to the diagonal, whose sign they do not show
-    off = ~((mass.pivots > SINGULAR_MASS) & (mass.diagonal + mass.added > 0))
-    return np.bincount(mass.owner[off], minlength=len(mass.sizes))[mass.owner] > 0
 
 
 def _inertia_along(mass: BlockMass, A: Any) -> Floats:

@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.errors import ModelError
 from dalembert.native.block_loops import LARGEST_MASS_BLOCK, block_loops
+from dalembert.numerics.tolerances import SINGULAR_MASS
+
+CERTAINLY_DEFINITE = 1e-9
+"""A block is positive definite, in the sense of ``SINGULAR_MASS``, if the product of its pivots exceeds this: scaled to
+a unit diagonal, its smallest eigenvalue is at least a third of that product."""
 
 
 class BlockMass:
@@ -109,6 +114,25 @@ class BlockMass:
         self.pivots[self.alone] = np.sign(own)
         given = (values.ctypes.data, self._factors.ctypes.data, self.pivots.ctypes.data)
         block_loops().factor(len(self._blocks[0]), *self._addresses, *given)
+
+    def not_definite(self) -> NDArray[np.bool_]:
+        """Return a mask (n,) of the coordinates in blocks that are not positive definite, by the last factors."""
+        # negated, so that NaN counts as singular; pivots are relative to the diagonal, whose sign they do not show
+        off = ~((self.pivots > SINGULAR_MASS) & (self.diagonal + self.added > 0))
+        found = np.bincount(self.owner[off], minlength=len(self.sizes)) > 0
+        # after a small pivot the last one of a singular block may be rounding that seems to be positive
+        logs = np.bincount(self.owner, np.log(np.where(off, 1.0, self.pivots)), len(self.sizes))
+        for i in np.flatnonzero(~found & (self.sizes > 1) & (logs < np.log(CERTAINLY_DEFINITE))).tolist():
+            values = np.linalg.eigvalsh(self._in_own_units(i))
+            found[i] = not values[0] > SINGULAR_MASS * values[-1]
+        return found[self.owner]
+
+    def _in_own_units(self, i: int) -> Floats:
+        """Return one block with the inertia that is ``added``, scaled to a unit diagonal."""
+        members = self.members[self.firsts[i] : self.firsts[i] + self.sizes[i]]
+        own = self.block(i) + np.diag(self.added[members])
+        units = np.sqrt(own.diagonal())
+        return own / np.outer(units, units)
 
     def solve(self, force: Floats) -> Floats:
         """Return the product (n,) of a vector and the inverse of M, with the inertia that is ``added``."""

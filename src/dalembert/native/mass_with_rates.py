@@ -108,10 +108,6 @@ class MassWithRates:
         return np.concatenate([self.blocks.values, self._w])
 
     @property
-    def pivots(self) -> Floats:
-        return self.blocks.pivots
-
-    @property
     def weights(self) -> Floats:
         """The weights (n + r,) of the columns of B, and 1/w."""
         return np.concatenate([self.blocks.weights, 1.0 / self._w])
