@@ -175,6 +175,7 @@ def test_what_events_refuse(event, message: str) -> None:
         (["y"], "`events` must hold `da.Event` objects"),
         ([da.Event(x)], "event `x` must use only the system's coordinates"),
         ([da.Event(y.diff(t, 2))], "must not contain accelerations"),
+        ([da.Event(da.ideal_force(y) - 1)], "must not contain `da.ideal_force`; only a nonideal law may"),
         ([da.Event(y, name="a"), da.Event(y - 1, name="a")], "given twice: `a`"),
         ([da.Event(y, then=da.Change({"z": 1}))], "and no `z`"),
         ([da.Event(y, then=da.Change(on="rod"))], "`rod` is unknown"),

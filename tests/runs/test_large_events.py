@@ -12,10 +12,10 @@ G = da.parameters("g")
 Q, REST = np.concatenate([np.arange(1.0, N + 1), np.linspace(1, 2, N)]), np.zeros(2 * N)
 
 
-def falling(events, times=(0, 0.3, 2), solver=None):
+def falling(events, times=(0, 0.3, 2), **how):
     """Particles at heights from one to two, which fall freely."""
     system = da.System((X, Y), 1, {Y: -G}, ())
-    return da.simulate(system, Q, REST, times, parameters={"g": 10.0}, events=events, solver=solver)
+    return da.simulate(system, Q, REST, times, parameters={"g": 10.0}, events=events, **how)
 
 
 @pytest.mark.parametrize("solver", [None, da.Implicit()], ids=str)
@@ -61,6 +61,37 @@ def test_an_event_beside_a_sample_of_a_step_is_found(offset):
     assert run.events[0].t == pytest.approx(at, abs=1e-11)
 
 
+def test_events_at_one_instant_and_at_the_last_time_are_recorded():
+    events = [
+        da.Event(Y[0] - 0.5, name="first", stop=True),
+        da.Event(3 * (Y[0] - 0.5), name="second"),
+        da.Event((Y[0] - 0.5) * (Y[0] - 3), name="third"),
+    ]
+    run = falling(events)
+    assert sorted(event.name for event in run.events) == ["first", "second", "third"]
+    found = np.array([event.t for event in run.events])
+    np.testing.assert_allclose(found, run.t[-1], rtol=1e-14)
+    assert (found <= run.t[-1]).all()
+    assert run.notes[0] == "The motion ends at t = 0.316228 by the event `first`."
+    last = [
+        da.Event(da.t - 2, name="end", stop=True),
+        da.Event(da.t - 2, direction=-1, name="down"),
+        da.Event((da.t - 2) ** 2, name="touches"),
+    ]
+    run = falling(last)
+    assert [(event.name, event.t) for event in run.events] == [("end", 2.0)]
+    assert run.notes[0] == "The motion ends at t = 2 by the event `end`."
+
+
+def test_an_expression_that_is_not_a_number_is_named():
+    wanted = "it ended at t = 0.31.*: the expression of the event `root` is not a number there. Look for a division by"
+    root = da.Event(sp.sqrt(Y[0] - 0.5) - 2, name="root")
+    with pytest.raises(da.errors.SimulationError, match=wanted):
+        falling(root, step=1 / 64)
+    # the motion ends before
+    assert len(falling([root, da.Event(Y[0] - 0.6, name="stop", stop=True)]).events) == 1
+
+
 def chain(n):
     x, y = da.coordinates("x", n), da.coordinates("y", n)
     u, v, w, z = da.coordinates("u v w z")
@@ -91,6 +122,8 @@ def test_events_of_a_chain_are_those_of_straight_line_code():
     [
         (da.Event(Y[0], then=da.Change({"y[0]'": 1})), "must not change the motion; it has `then`. Let it `stop`"),
         (da.Event(da.reaction("rod") - 1), "must depend on coordinates, velocities and time only; it has a reaction"),
+        (da.Event(da.ideal_force(Y[0]) - 1), "must depend on coordinates, velocities and time only; it has a reaction"),
+        (da.Event(Y[0].diff(da.t, 2) - 1), "must depend on coordinates, .* only; it has an acceleration"),
         (da.Event(Y[0] - da.parameters("h")), "must have coordinates and single parameters of the system; got `h`"),
         (da.Event(da.coordinates("k")), "must have coordinates and single parameters of the system; got `k`"),
         ([da.Event(Y[0], name="a"), da.Event(Y[1], name="a")], "events must have different names; given twice: `a`"),

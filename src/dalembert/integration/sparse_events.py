@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.integration.run_events import RunEvent, run_event
-from dalembert.integration.sparse_steps import SparseStep, SparseSteps
+from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 
 SAMPLES = 16
 """Parts of a step at whose ends the signs of event functions are compared: a step follows the motion, of which a
@@ -21,6 +21,14 @@ function may oscillate faster."""
 
 LOCATED = 4 * float(np.finfo(float).eps)
 """Accuracy of the time of an event, relative to the time and to the length of the step."""
+
+AT_ZERO = 1e-12
+"""Time before a zero, relative to that of the run, at which the run counts as ending there: no step follows in which
+the function could change its sign."""
+
+TOUCHING = 1e-3
+"""Change of a function over a part of a step at its last rate, relative to the actual change, below which the function
+only touches zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +51,52 @@ class EventFunctions:
 class EventWatch:
     """Follows the events of a run from step to step."""
 
-    def __init__(self, steps: SparseSteps, events: EventFunctions):
-        self._steps, self._events = steps, events
+    def __init__(self, steps: SparseSteps, events: EventFunctions, begin: float, end: float):
+        self._steps, self._events, self._begin, self._end = steps, events, begin, end
         self._signs: Floats = np.zeros(len(events.names))
         """The last sign of each function, zeros left out: a function that is zero at the start has no event there."""
 
-    def after(self, step: SparseStep) -> tuple[list[RunEvent], bool]:
-        """Return the events within the last step in order of time, and whether the last of them ends the motion."""
+    def after(self, step: SparseStep) -> tuple[list[RunEvent], RunEvent | None]:
+        """Return the events within the last step in order of time, and the one that ends the motion, if any."""
         times, values = self._sampled(step)
         found: list[tuple[int, RunEvent]] = []
         for number, own in enumerate(values.T):
             for a, b in self._changes(number, times, own):
                 event = self._located(number, step, a, b)
                 found += [] if event is None else [(number, event)]
+            if self._ends_at_zero(number, times, own):
+                found.append((number, self._event(number, step, step.t)))
         found.sort(key=lambda pair: pair[1].t)
-        ends = [place for place, (number, _) in enumerate(found) if self._events.stops[number]]
-        return [event for _, event in (found[: ends[0] + 1] if ends else found)], bool(ends)
+        stop = next((event for number, event in found if self._events.stops[number]), None)
+        self._require_numbers(step, times, values, step.t if stop is None else stop.t)
+        if stop is None:
+            return [event for _, event in found], None
+        # rounding decides which of several events at one instant is found first
+        until = stop.t + self._accuracy(step)
+        return [e._replace(t=min(e.t, stop.t)) for _, e in found if e.t <= until], stop
+
+    def _require_numbers(self, step: SparseStep, times: Floats, values: Floats, end: float) -> None:
+        """Raise an error if a function is not a number at a sample up to a time."""
+        for sample, number in np.argwhere(np.isnan(values)):
+            # off the motion, the interpolation may leave the domain of a function
+            if times[sample] <= end and np.isnan(self._value(int(number), step, float(times[sample]))):
+                raise self._undefined(int(number), float(times[sample]))
+
+    def _undefined(self, number: int, t: float) -> NoStepError:
+        return NoStepError(
+            t,
+            f"the expression of the event `{self._events.names[number]}` is not a number there. Look for a division by "
+            f"zero, or a root or logarithm of a negative number",
+        )
+
+    def _ends_at_zero(self, number: int, times: Floats, values: Floats) -> bool:
+        """Return whether the run ends where a function is about to pass through zero in the direction of its event."""
+        sign, length = self._signs[number], times[-1] - times[-2]
+        if times[-1] < self._end or not sign or self._events.directions[number] not in (0, -sign):
+            return False
+        rate = (3 * values[-1] - 4 * values[-2] + values[-3]) / (2 * length)
+        passes = -sign * rate * length > TOUCHING * abs(values[-1] - values[-2])
+        return bool(passes and abs(values[-1]) <= abs(rate) * AT_ZERO * (self._end - self._begin))
 
     def _sampled(self, step: SparseStep) -> tuple[Floats, Floats]:
         """Return times within a step, and the values of all functions there on the cubic through both of its ends."""
@@ -91,7 +129,10 @@ class EventWatch:
         from scipy.optimize import brentq
 
         def value(t: float) -> float:
-            return self._value(number, step, t)
+            found = self._value(number, step, t)
+            if np.isnan(found):
+                raise self._undefined(number, t)
+            return found
 
         first, last = value(a), value(b)
         if first * last > 0:
@@ -101,13 +142,19 @@ class EventWatch:
             first, last = value(a), value(b)
         if not first * last <= 0:
             return None
-        accuracy = LOCATED * max(abs(step.t), abs(step.before), step.t - step.before)
         rounding: Any = LOCATED
-        root: Any = a if first == 0 else b if last == 0 else brentq(value, a, b, xtol=accuracy, rtol=rounding)
-        if abs(value(root)) > max(abs(first), abs(last)):
-            return None
-        y = self._state(step, root)
-        return run_event(root, self._events.names[number], "event", y, y)
+        located: Any = a if first == 0 else b if last == 0 else None
+        if located is None:
+            located = brentq(value, a, b, xtol=self._accuracy(step), rtol=rounding)
+        return None if abs(value(located)) > max(abs(first), abs(last)) else self._event(number, step, located)
+
+    def _accuracy(self, step: SparseStep) -> float:
+        """Return the accuracy of the time of an event."""
+        return LOCATED * max(abs(step.t), abs(step.before), step.t - step.before)
+
+    def _event(self, number: int, step: SparseStep, t: float) -> RunEvent:
+        y = self._state(step, t)
+        return run_event(t, self._events.names[number], "event", y, y)
 
     def _value(self, number: int, step: SparseStep, t: float) -> float:
         n, columns, y = self._steps.code.n, self._events.columns, self._state(step, t)

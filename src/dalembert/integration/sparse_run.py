@@ -66,7 +66,9 @@ class SparseRun:
         self._keep(y, float(self.times[0]))
         count = 1
         watch = LimitWatch(self.steps, self.controls[0]) if self._has_limits else None
-        events = None if self._watched is None else EventWatch(self.steps, self._watched)
+        events = (
+            None if self._watched is None else EventWatch(self.steps, self._watched, *map(float, self.times[[0, -1]]))
+        )
         for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
             self.step_times.append(step.t)
             if watch is not None:
@@ -85,16 +87,14 @@ class SparseRun:
     def _last_event(self, events: EventWatch, step: SparseStep) -> RunEvent | None:
         """Record the events within a step; return the one that ends the motion, if any."""
         rows = self.steps.rows
-        found, stops = events.after(step)
+        found, stop = events.after(step)
         # states within a step have steps of their own, which must leave no trace in those of the run
         self.steps.rows = rows
         self.steps.restart()
         self.events += found
-        if not stops:
-            return None
-        last = found[-1]
-        self._notes.append(f"The motion ends at t = {last.t:.6g} by the event `{last.name}`.")
-        return last
+        if stop is not None:
+            self._notes.append(f"The motion ends at t = {stop.t:.6g} by the event `{stop.name}`.")
+        return stop
 
     @property
     def _has_limits(self) -> bool:

@@ -13,7 +13,14 @@ from dalembert.model.constraint import Constraint
 from dalembert.model.expressions import as_expression
 from dalembert.model.ordering import name_of, quoted, unknown_names
 from dalembert.model.representation import representation, short
-from dalembert.model.symbols import ConstraintSymbol, free_parameters, functions_of_time, multiplier, reaction
+from dalembert.model.symbols import (
+    ConstraintSymbol,
+    free_parameters,
+    functions_of_time,
+    ideal_force,
+    multiplier,
+    reaction,
+)
 from dalembert.model.validation import expression_problems
 
 
@@ -163,6 +170,8 @@ def _problems(event: Event, system: Any) -> list[str]:
         for kind in (multiplier, reaction):
             names = sorted({found.name for found in graph.atoms(expression, kind)})
             problems += unknown_names(known, names, f"da.{kind.__name__}", "constraint")
+    if graph.atoms(event.expression, ideal_force):
+        problems.append(f"{where} must not contain `da.ideal_force`; only a nonideal law may. Write `da.reaction`.")
     ideal = sorted({found.name for found in graph.atoms(event.expression, multiplier)})
     if ideal and system.laws:
         problems.append(

@@ -17,7 +17,7 @@ from dalembert.lowering.expressions_along import values_along
 from dalembert.model import graph
 from dalembert.model.event import Event
 from dalembert.model.large_statement import LargeStatement
-from dalembert.model.symbols import ConstraintSymbol, StateSymbols, free_parameters, functions_of_time, t
+from dalembert.model.symbols import ConstraintSymbol, StateSymbols, free_parameters, functions_of_time, ideal_force, t
 from dalembert.model.system import System
 
 
@@ -97,8 +97,11 @@ def _problems(statement: LargeStatement, events: tuple[Any, ...]) -> list[str]:
                 f"{where} must not change the motion; it has `then`. Let it `stop` the motion, and start again from "
                 f"its last state."
             )
-        if graph.atoms(event.expression, ConstraintSymbol):
-            problems.append(f"{where} must depend on coordinates, velocities and time only; it has a reaction.")
+        only = "must depend on coordinates, velocities and time only"
+        if graph.atoms(event.expression, ConstraintSymbol, ideal_force):
+            problems.append(f"{where} {only}; it has a reaction.")
+        if any(d.derivative_count > 1 for d in graph.atoms(event.expression, sp.Derivative)):
+            problems.append(f"{where} {only}; it has an acceleration.")
         strange = {name_of(q) for q in functions_of_time(event.expression)} - known
         strange |= {symbol.name for symbol in free_parameters([event.expression])} - scalars
         if strange:
