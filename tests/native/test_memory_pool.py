@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from dalembert.errors import DeviceError
 from dalembert.native import cuda
 from dalembert.native.memory_pool import MemoryPool
 
@@ -58,6 +59,27 @@ def test_blocks_above_the_limit_are_released_in_the_order_of_their_return(
     assert released == blocks[:2]
     pool.give(blocks[3])  # larger than the limit by itself
     assert released == [*blocks[:3], blocks[3]]
+
+
+@pytest.mark.parametrize("error", [DeviceError("out of memory"), MemoryError()], ids=repr)
+def test_free_blocks_are_released_where_memory_is_missing(released: list[Piece], error: Exception) -> None:
+    free = 100
+
+    def allocate(size: int) -> Piece:
+        nonlocal free
+        if size > free + sum(piece.size for piece in released):
+            raise error
+        return Piece(size)
+
+    pool = MemoryPool(allocate, released.append, 1000)
+    kept = [pool.take(size) for size in (30, 40)]
+    free = 30
+    for piece in kept:
+        pool.give(piece)
+    assert pool.take(90).size == 90
+    assert released == kept
+    with pytest.raises(type(error)):
+        pool.take(200)
 
 
 def test_no_block_is_in_use_twice(pool: MemoryPool[Piece]) -> None:

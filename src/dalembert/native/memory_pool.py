@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
+from dalembert.errors import DeviceError
+
 
 class Block(Protocol):
     """A block of memory; two blocks are equal only if they are the same."""
@@ -37,14 +39,27 @@ class MemoryPool(Generic[B]):
             except ValueError:  # another thread has taken it
                 continue
             return block
+        try:
+            return self._allocate(size)
+        except (DeviceError, MemoryError):
+            # free blocks of other sizes may take the memory that is missing
+            if not self._release_oldest():
+                raise
+        while self._release_oldest():
+            pass
         return self._allocate(size)
 
     def give(self, block: B) -> None:
         """Return a block to the pool; the blocks that were returned first are released if there are too many."""
         self._free.append(block)
-        while sum(block.size for block in tuple(self._free)) > self.limit:
-            try:
-                oldest = self._free.pop(0)
-            except IndexError:  # other threads have taken all of them
-                return
-            self._release(oldest)
+        while sum(block.size for block in tuple(self._free)) > self.limit and self._release_oldest():
+            pass
+
+    def _release_oldest(self) -> bool:
+        """Release the free block that was returned first; return whether there was one."""
+        try:
+            oldest = self._free.pop(0)
+        except IndexError:  # perhaps because other threads have taken all of them
+            return False
+        self._release(oldest)
+        return True
