@@ -1,5 +1,7 @@
 """Tolerances and the check of a start follow the scales of a problem, whatever its units."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -39,6 +41,63 @@ def test_a_start_off_the_rod_is_refused_at_any_size(length: float, mass: float) 
         with pytest.raises(da.StateError, match="`rod` is violated"):
             da.simulate(pendulum(length, mass), (length, 0), ((off - 1) * np.sqrt(length), 0), times)
     da.simulate(pendulum(length, mass), (length, 0), (0, np.sqrt(length)), times)
+
+
+def chain(links: int, length: float) -> tuple[da.System, np.ndarray]:
+    """A hanging chain, and a straight state of it."""
+    names = da.coordinates(" ".join(f"x{k} y{k}" for k in range(links)))
+    ends = [(0, 0), *zip(names[::2], names[1::2], strict=True)]
+    rods = [
+        da.Constraint((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2, name=f"link {k}")
+        for k, (a, b) in enumerate(pairwise(ends))
+    ]
+    straight = length * np.outer(np.arange(1, links + 1), [0.6, -0.8]).ravel()
+    return da.System(names, sp.eye(2 * links), (0, -9.81) * links, rods), straight
+
+
+@pytest.mark.parametrize("length", [1e-16, 1e-20, 1e-60])
+def test_lengths_that_count_as_zero_are_refused(length: float) -> None:
+    """A state that was not the nearest one was returned, wrong ones were accepted, and verdicts were wrong."""
+    system, straight = chain(40, length)
+    rest, given = np.zeros(80), straight + 0.3 * length * np.random.default_rng(0).normal(size=80)
+    refusal = r"must not all be below 1e-14.*lengths of that order in `link 0`.*smaller unit of length"
+    with pytest.raises(da.StateError, match=refusal):
+        da.consistent_state(system, given, rest)
+    short, straight = chain(2, length)
+    for start in (straight, 1.1 * straight):
+        with pytest.raises(da.StateError, match=refusal):
+            da.simulate(short, start, np.zeros(4), [0, 1e-6])
+    with pytest.raises(da.StateError, match=refusal):
+        da.simulate(short, straight, np.zeros(4), [0, 1e-6], allow_violation=True)
+    with pytest.raises(da.StateError):
+        da.consistent_state(short, (1e-3, 1, 2, 3), np.zeros(4))
+    for verdict in (da.check(short), da.check(short, straight, np.zeros(4))):
+        assert len(verdict.findings) == 1 and "unit of length" in verdict.findings[0].message
+    members = da.simulate_ensemble(short, np.outer([1, 1.1], straight), np.zeros(4), [0, 1e-6])
+    assert all("smaller unit of length" in reason for reason in members["reason"].values)
+
+
+def test_rounding_of_zero_is_no_length() -> None:
+    """Coordinates that rounding leaves of zero start a motion of a crank of one metre."""
+    angle, lift = da.coordinates("angle lift")
+    crank = da.Constraint(lift - sp.exp(angle) + 0.3 * sp.cos(angle) + 0.7, name="crank")
+    system = da.System((angle, lift), sp.eye(2), (1, 0), crank)
+    q, qd = da.consistent_state(system, (1.2e-16, -3e-17), (0, 0))
+    np.testing.assert_allclose(q, 0, atol=1e-15)
+    assert not da.simulate(system, (1.2e-16, -3e-17), qd, [0, 0.1]).notes
+    assert da.check(system, (1.2e-16, -3e-17), (0, 0)).well_posed
+    # a constraint without a gradient holds at zero itself, which is no matter of units
+    verdict = da.check(da.System((angle, lift), sp.eye(2), (1, 0), da.Constraint(angle**2, name="square")))
+    assert "no gradient of its own" in str(verdict)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0])
+def test_starts_of_designs_reach_the_constraints_in_any_unit(unit: float) -> None:
+    """Starts 10 % off a rod are moved onto it, to rounding."""
+    pytest.importorskip("xarray")
+    design = da.grid(x=unit * np.array([0.7, 1.1]))
+    many = da.simulate_ensemble(pendulum(unit), (unit, 0.5 * unit), (0, 0), [0, 1e-9 * unit], parameters=design)
+    np.testing.assert_allclose(np.linalg.norm(many["q"][:, 0], axis=1) / unit, 1, rtol=1e-13)
 
 
 def test_scales_are_those_of_the_mass_metric() -> None:

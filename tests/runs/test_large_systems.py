@@ -308,23 +308,33 @@ def test_forces_may_be_an_array_of_numbers():
         -da.parameters("w", n)
 
 
-@pytest.mark.parametrize("unit", [1e-12, 1e9])
-def test_the_nearest_state_in_other_units(unit):
+def noisy_chain(unit):
+    """A chain with links of a length, and a state off its constraints."""
     n = 210
     x, y = da.coordinates("x", n), da.coordinates("y", n)
     u, v, w, z = da.coordinates("u v w z")
     noise = np.random.default_rng(1).normal(0, 0.1, 2 * n)
+    first = da.Constraint(x[0] ** 2 + y[0] ** 2 - unit**2, name="first")
+    ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - unit**2, ends, name="rod")
+    system = da.System((x, y), 1, {y: -9.81}, (first, rods))
+    return system, unit * (np.append(np.arange(1, n + 1), np.zeros(n)) + noise), unit * noise[::-1]
 
-    def found(unit):
-        first = da.Constraint(x[0] ** 2 + y[0] ** 2 - unit**2, name="first")
-        ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
-        rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - unit**2, ends, name="rod")
-        chain = da.System((x, y), 1, {y: -9.81}, (first, rods))
-        q0 = np.append(np.arange(1, n + 1), np.zeros(n)) + noise
-        return da.consistent_state(chain, q0 * unit, noise[::-1] * unit)
 
-    for ours, wanted in zip(found(unit), found(1.0), strict=True):
+@pytest.mark.parametrize("unit", [1e-12, 1e9])
+def test_the_nearest_state_in_other_units(unit):
+    for ours, wanted in zip(
+        da.consistent_state(*noisy_chain(unit)), da.consistent_state(*noisy_chain(1.0)), strict=True
+    ):
         np.testing.assert_allclose(ours / unit, wanted, rtol=0, atol=1e-7)
+
+
+def test_lengths_that_count_as_zero_are_refused():
+    system, q, qd = noisy_chain(1e-20)
+    with pytest.raises(da.StateError, match=r"must not all be below 1e-14.*in `first`, .* more.*unit of length"):
+        da.consistent_state(system, q, qd)
+    with pytest.raises(da.StateError, match="must not all be below 1e-14"):
+        da.simulate(system, q, qd, [0, 1e-9], allow_violation=True)
 
 
 def test_a_lagrangian_takes_arrays_of_coordinates():

@@ -13,7 +13,7 @@ from dalembert.analysis.constraint_states import ConsistentState, Fixed
 from dalembert.analysis.direction_text import format_direction
 from dalembert.analysis.evaluated_terms import Model, Point, model_of
 from dalembert.analysis.feasibility import LEVELS
-from dalembert.analysis.gradients import without_rounding, zero_gradient
+from dalembert.analysis.gradients import tiny_rows, without_rounding, zero_gradient
 from dalembert.analysis.hidden_constraints import Hidden, empty_search, hidden_constraints
 from dalembert.analysis.large_check import large_check
 from dalembert.analysis.rank_findings import (
@@ -36,6 +36,7 @@ from dalembert.analysis.symbolic_errors import report_symbolic_errors
 from dalembert.analysis.verdict import Finding, FreeData, ServoReport, Verdict
 from dalembert.analysis.violations import violations
 from dalembert.errors import WHERE_NOT_FINITE, InputError
+from dalembert.integration.start_states import unresolved_text
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.input_values import parameter_values, scalar_value, state_values
 from dalembert.model.ordering import quoted
@@ -115,6 +116,9 @@ def check(
     terms = model.terms(point)
     if not terms.is_finite:
         return _not_finite(terms)
+    tiny = tiny_rows(model, point, around if q is None else ())
+    if tiny:
+        return _unknown(unresolved_text([system.constraint_names[k] for k in tiny], point.q))
     usual = around
     if fixed.t is not None and zero_gradient(model, around).any():
         usual = around + states_at_other_times(model, point)  # the gradients may be dependent at this time only

@@ -17,8 +17,8 @@ from dalembert.model import graph
 from dalembert.numerics.linear_algebra import dependence_shares, null_space, own_parts, unit_rows
 from dalembert.numerics.mass import own_units
 from dalembert.numerics.terms import Terms
-from dalembert.numerics.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE
-from dalembert.numerics.violation import violated
+from dalembert.numerics.tolerances import DEGENERATE_RANK_TOLERANCE, NAMED_SHARE, RANK_TOLERANCE, ROUNDING
+from dalembert.numerics.violation import unresolved, violated
 
 CONSIDERABLE_CHANGE = 0.1
 """Relative change of a gradient in the last step of an iteration. Towards a zero of the gradient, it halves with every
@@ -33,6 +33,9 @@ state and the displacement contribute separately."""
 
 VANISHING_RATIO = 1e-3
 """A gradient that a displacement by ``PERTURBATION`` increases a thousandfold is zero at the point itself."""
+
+TINY_COORDINATES = 100 * ROUNDING
+"""Largest coordinates of an iteration that ended where numbers count as zero, which it approaches by halves."""
 
 TANGENT_STEPS = (1e-2, 1e-2, 1e-4, 1e-4)
 """Relative lengths of the tangent steps, two of each in random directions: large enough for the projection to be
@@ -74,6 +77,21 @@ def _perturbed(terms: Terms, point: Point) -> Point:
     orders = zip((point.q, point.qd), state_orders(terms, point), strict=True)
     q, qd = (x + PERTURBATION * order * rng.uniform(0.5, 1.0, len(x)) for x, order in orders)
     return point._replace(q=q, qd=qd)
+
+
+def tiny_rows(model: Model, point: Point, found: Sequence[ConsistentState]) -> list[int]:
+    """Return the constraints whose own lengths count as zero, as that of x² + y² = 1e-40.
+
+    ``found`` are the states of a search, if the point is one of them. An iteration from states of the order of one ends
+    where all coordinates count as zero, and the gradients with them. Other constraints without a gradient, as x² = 0,
+    hold at zero itself.
+    """
+    terms = model.terms(point)
+    tiny: Any = unresolved(terms.position, terms.A, lambda x: model.terms(point._replace(q=x)).A, point.q)
+    if found and 0 < np.abs(point.q).max(initial=0.0) <= TINY_COORDINATES:
+        at_zero = model.terms(point._replace(q=np.zeros_like(point.q))).position
+        tiny |= zero_gradient(model, found) & (at_zero != 0)
+    return [int(k) for k in np.flatnonzero(tiny)]
 
 
 def void_rows(model: Model, fixed: Fixed) -> list[int]:

@@ -41,7 +41,7 @@ from dalembert.lowering.sliding_directions import slides_on
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.function_system import FunctionSystem
 from dalembert.model.system import System
-from dalembert.numerics.violation import state_scales, violated
+from dalembert.numerics.violation import state_scales, unresolved, violated
 
 _EVERY_STEP = diffrax.SaveAt(t0=True, steps=True)
 
@@ -152,7 +152,7 @@ class FlowProgram:
         """
         outputs = jnp.asarray(self.times)
         terms = self.dynamics.terms(q, qd, outputs[0], p)
-        off = jnp.asarray(False) if self.allow_violation else _is_off(terms, q, qd)
+        off = jnp.asarray(False) if self.allow_violation else self._is_off(terms, q, qd, p)
         method = self._method_at(q, qd, p)
         solution = self._integrated(
             q,
@@ -198,6 +198,14 @@ class FlowProgram:
             adjoint=diffrax.DirectAdjoint(),
         )
         return cast("Array", solution.ys)
+
+    def _is_off(self, terms: Terms, q: Array, qd: Array, p: tuple[Array, ...]) -> Array:
+        """Return whether a start violates a constraint, or is too small to tell."""
+        off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
+        off |= violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp)
+        t = jnp.asarray(self.times)[0]
+        off |= unresolved(terms.position, terms.A, lambda x: self.dynamics.terms(x, qd, t, p).A, q, jnp)
+        return jnp.any(off)
 
     def _method_at(self, q: Array, qd: Array, p: tuple[Array, ...]) -> Method:
         """Return the method with tolerances for a start."""
@@ -250,9 +258,3 @@ class FlowProgram:
 def _outputs_and_end(outputs: Array) -> diffrax.SaveAt:
     times = diffrax.SubSaveAt(t0=True, steps=True, fn=lambda t, y, args: None)  # of the steps, without states
     return diffrax.SaveAt(subs=(diffrax.SubSaveAt(ts=outputs), diffrax.SubSaveAt(t1=True), times))
-
-
-def _is_off(terms: Terms, q: Array, qd: Array) -> Array:
-    """Return whether a start violates a constraint."""
-    off = violated(terms.position, terms.A, q, mass_matrix=terms.M, xp=jnp)
-    return jnp.any(off | violated(terms.velocity, terms.A, qd, q, terms.M, xp=jnp))

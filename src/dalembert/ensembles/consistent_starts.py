@@ -11,7 +11,7 @@ from dalembert.common.levels import LEVELS
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import MEMBERS_AT_ONCE, terms_of_members
 from dalembert.equation.dynamics import Dynamics
-from dalembert.numerics.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.numerics.tolerances import EXACT, ROUNDING, SOLVED_RANK_TOLERANCE
 
 MOST_GAUSS_NEWTON_STEPS = 50
 """Largest number of Gauss–Newton steps towards the constraints."""
@@ -31,7 +31,8 @@ def consistent_starts(dynamics: Dynamics, members: Members, t0: float) -> tuple[
         own = slice(first, first + MEMBERS_AT_ONCE)
         y[own] = _corrected(dynamics, y[own], np.ascontiguousarray(members.p[:, own].T), t0)
     moved = np.abs(y - before)
-    count = int((moved > EXACT * (1 + np.abs(y))).any(axis=1).sum())
+    sizes = np.concatenate([_sizes(part) for part in np.split(y, 2, axis=1)], axis=1)
+    count = int((moved > EXACT * sizes).any(axis=1).sum())
     if not count:
         return members, ""
     names = (*dynamics.coordinates, *(f"{name}'" for name in dynamics.coordinates))
@@ -53,12 +54,18 @@ def _corrected(dynamics: Dynamics, y: Floats, p: Floats, t0: float) -> Floats:
         for _ in range(MOST_GAUSS_NEWTON_STEPS if len(rows) else 0):
             step = _step(dynamics, found[waiting], p[waiting], t0, rows, "velocity" if part.start else "position")
             found[waiting, part] -= np.where(np.isfinite(step), step, 0.0)
-            far = (np.abs(step) > EXACT * (1 + np.abs(found[waiting, part]))).any(axis=1)
+            far = (np.abs(step) > EXACT * _sizes(found[waiting, part])).any(axis=1)
             waiting = waiting[far]
             if not len(waiting):
                 break
         found[waiting] = y[waiting]  # not converged
     return found
+
+
+def _sizes(x: Floats) -> Floats:
+    """Return the sizes (N, n) relative to which changes of states count: one, or less if all of a state is smaller."""
+    largest = np.abs(x).max(axis=1, keepdims=True)
+    return np.maximum(np.abs(x), np.where(largest > ROUNDING, np.minimum(largest, 1.0), 1.0))
 
 
 def _step(dynamics: Dynamics, y: Floats, p: Floats, t0: float, rows: NDArray[np.intp], level: str) -> Floats:

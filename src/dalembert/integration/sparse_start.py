@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,10 @@ from dalembert.errors import StateError
 from dalembert.integration.sparse_descent import Descent
 from dalembert.integration.sparse_masses import ADVICE
 from dalembert.integration.sparse_motion import require_valid_terms
-from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest
+from dalembert.integration.start_states import OR_ALLOW_IT, START_NEARBY, State, nearest, unresolved_text
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import EXACT, LEAST_DISTANCE, START_TOLERANCE
-from dalembert.numerics.violation import units_of
+from dalembert.numerics.violation import units_of, unresolved
 
 MOST_CORRECTIONS = 200
 """Most iterations towards the nearest state; each one reduces the distance by a factor."""
@@ -55,6 +57,7 @@ def require_start(
     """
     dynamics.code.evaluate(q, qd, t, numbers)
     require_valid_terms(dynamics)
+    _require_resolved(dynamics, q, qd, t, numbers)
     residuals, found = dynamics.code.residuals, []
     for level, argument in enumerate(("q0", "qd0")):
         rows = missed(dynamics, q, qd, level, START_TOLERANCE)
@@ -67,6 +70,20 @@ def require_start(
             f"the initial state must satisfy the constraints; {'; '.join(found)}. {START_NEARBY}{OR_ALLOW_IT}."
         )
     return not any(len(missed(dynamics, q, qd, level, EXACT)) for level in (0, 1))
+
+
+def _require_resolved(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats) -> None:
+    """Raise an error if the coordinates of the last evaluation count as zero and the constraints have such lengths."""
+    code = dynamics.code
+
+    def gradient_at(x: Floats) -> Any:
+        code.evaluate(np.ascontiguousarray(x), qd, t, numbers, masses_too=False)
+        return code.A.copy()
+
+    found = np.flatnonzero(unresolved(code.residuals[0].copy(), code.A.copy(), gradient_at, q))
+    if len(found):
+        raise StateError(unresolved_text([dynamics.constraints[k] for k in found], q))
+    code.evaluate(q, qd, t, numbers)
 
 
 def projection_notes(
@@ -105,6 +122,8 @@ def nearest_sparse_state(
     dynamics.code.evaluate(q0, qd0, t, numbers)
     require_valid_terms(dynamics, advice)
     q = _nearest_or_by_arrays(dynamics, q0, qd0, t, numbers, 0)
+    dynamics.code.evaluate(q, qd0, t, numbers)
+    _require_resolved(dynamics, q, qd0, t, numbers)
     return State(q, _nearest_or_by_arrays(dynamics, q, qd0, t, numbers, 1))
 
 

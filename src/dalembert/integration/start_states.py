@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.common.extras import require
 from dalembert.common.levels import rows_at
+from dalembert.common.names import quoted
 from dalembert.equation.answer_checks import require_finite, require_symmetric
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import MassMatrixError, StateError
 from dalembert.numerics.constraint_solver import Equations, nearest_root, retract
-from dalembert.numerics.tolerances import EXACT, SOLVED_RANK_TOLERANCE
-from dalembert.numerics.violation import own_size, units, violated
+from dalembert.numerics.tolerances import EXACT, ROUNDING, SOLVED_RANK_TOLERANCE
+from dalembert.numerics.violation import own_size, units, unresolved, violated
 
 
 class State(NamedTuple):
@@ -78,9 +79,26 @@ def require_start(
     require_finite(dict(zip(names, terms, strict=True)))
     # after the test for finite values: NaN is not equal to itself, and would be reported as asymmetry
     require_symmetric(np.asarray(terms.M))
+    require_resolved(dynamics.constraints, terms, lambda x: terms_at(dynamics, x, qd, t, p).A, q)
     if not allow_violation:
         _require_satisfied(dynamics, terms, q, qd)
     return _projection_notes(dynamics, terms, q, qd) if projected else []
+
+
+def require_resolved(constraints: Sequence[str], terms: Terms, gradient_at: Callable[[Floats], Any], q: Floats) -> None:
+    """Raise an error that names the constraints whose own lengths count as zero, if there are any."""
+    found = np.flatnonzero(unresolved(terms.position, terms.A, gradient_at, q))
+    if len(found):
+        raise StateError(unresolved_text([constraints[k] for k in map(int, found)], q))
+
+
+def unresolved_text(names: Sequence[str], q: Floats) -> str:
+    """Return the text that refuses a state for the constraints with lengths that count as zero."""
+    return (
+        f"coordinates and lengths must not all be below {ROUNDING:g}, where numbers count as zero; the coordinates are "
+        f"at most {np.abs(q).max():.1e}, with lengths of that order in {quoted(names)}. State the problem in a smaller "
+        f"unit of length."
+    )
 
 
 def _require_satisfied(dynamics: Dynamics, terms: Terms, q: Floats, qd: Floats) -> None:
@@ -170,6 +188,8 @@ def nearest_state(
     velocities, names = constraint_equations(dynamics, "velocity", lambda qd: terms_at(dynamics, q, qd, t, p))
     if held is not None:
         velocities, names = _with_held(velocities, names, held("velocity", q))
+    terms = terms_at(dynamics, q, qd0, t, p)
+    require_resolved(dynamics.constraints, terms, lambda x: terms_at(dynamics, x, qd0, t, p).A, q)
     # after the positions, and with M there: the velocity constraints depend on them
     qd = nearest(velocities, qd0, unit_steps(dynamics, q, qd0, t, p, metric), names, "qd0", q)
     return State(q, qd)
@@ -253,16 +273,11 @@ def nearest(
     if not names:
         return x0
     x = nearest_root(equations, x0, steps)
-    _require_solution(*equations(x), x, coordinates, names, argument)
-    return x
-
-
-def _require_solution(
-    residual: Floats, jacobian: Floats, x: Floats, q: Floats | None, names: Sequence[str], argument: str
-) -> None:
-    """Raise an error that names the constraints still violated at x, if there are any."""
-    # NaN satisfies no comparison, so that it would not count as violated
-    off = violated(residual, jacobian, x, q) | ~np.isfinite(residual)
+    residual, jacobian = equations(x)
+    q, M = x if coordinates is None else coordinates, np.linalg.inv(steps @ steps.T)
+    # in the units of the metric, since a solution in micrometres must be as accurate as one in metres; and NaN
+    # satisfies no comparison, so that it would not count as violated
+    off = violated(residual, jacobian, x, q, M) | ~np.isfinite(residual)
     if off.any():
         remaining = "; ".join(
             f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))
@@ -271,3 +286,4 @@ def _require_solution(
             f"some state near `{argument}` must satisfy the constraints; {remaining}. If they contradict one another, "
             f"`da.check(system)` names them; otherwise start from a guess nearer to them."
         )
+    return x

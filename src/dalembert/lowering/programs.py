@@ -17,7 +17,7 @@ from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_integrals import restored, rows_of_state, values_and_rates
 from dalembert.lowering.recorded_terms import RecordedTerms
 from dalembert.lowering.source import Source
-from dalembert.lowering.state_checks import agreement, finite_and_symmetric, sized_residuals, state_scales
+from dalembert.lowering.state_checks import agreement, finite_and_symmetric, resolved, sized_residuals, state_scales
 from dalembert.model.standard_form import gradient, time_derivative
 from dalembert.native.constant_factors import with_constants_combined
 from dalembert.native.derivatives import along
@@ -166,9 +166,11 @@ class Programs:
         """
         recorded = RecordedTerms(self)
         record, valid, exact = recorded.tape.record, finite_and_symmetric(recorded), True
-        for residual in sized_residuals(recorded, range(self.m)):
+        residuals = sized_residuals(recorded, range(self.m))
+        for residual in residuals:
             valid = record("and", valid, record("<=", residual.size, residual.allowed))
             exact = record("and", exact, record("<=", residual.size, residual.rounding))
+        valid = record("and", valid, resolved(recorded, residuals))
         flags = [record("select", flag, 1.0, 0.0) for flag in (valid, exact)]
         return Program(recorded.tape, [*flags, *state_scales(recorded)])
 

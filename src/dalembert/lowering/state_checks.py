@@ -24,14 +24,15 @@ from dalembert.numerics.violation import DRIFT_FACTOR, REST_RATE
 
 
 class Residual(NamedTuple):
-    """The size of a constraint's residual at a level, the length of its gradient, the allowed size, and the size that
-    rounding explains."""
+    """The size of a constraint's residual at a level, the length of its gradient, the allowed size, the size that
+    rounding explains, and the size of its constant part."""
 
     level: str
     size: Any
     length: Any
     allowed: Any
     rounding: Any
+    constant: Any
 
 
 def sized_residuals(recorded: RecordedTerms, rows: Sequence[int]) -> list[Residual]:
@@ -51,8 +52,22 @@ def sized_residuals(recorded: RecordedTerms, rows: Sequence[int]) -> list[Residu
             least = sl.dot(weights, of_level[level])
             allowed = sl.add(sl.mul(START_TOLERANCE, own), sl.mul(LEAST_DISTANCE, least))
             size, rounding = recorded.absolute(residual), sl.mul(EXACT, sl.add(own, least))
-            found.append(Residual(level, size, length, allowed, rounding))
+            found.append(Residual(level, size, length, allowed, rounding, rest))
     return found
+
+
+def resolved(recorded: RecordedTerms, residuals: Sequence[Residual]) -> Any:
+    """Record that no constraint may be ``violation.unresolved``, as far as one evaluation tells."""
+    record, most = recorded.tape.record, 0.0
+    for x in recorded.q:
+        most = recorded.larger(most, recorded.absolute(x))
+    large: Any = record("<", ROUNDING, most)
+    fine: Any = True
+    for residual in residuals:
+        if residual.level == "position":
+            own = record("<", sl.mul(ROUNDING, residual.length), residual.constant)
+            fine = record("and", fine, record("or", own, record("==", residual.constant, 0.0)))
+    return record("or", record("or", large, record("==", most, 0.0)), fine)
 
 
 def scales(recorded: RecordedTerms, x: sl.Vector, otherwise: float) -> list[Any]:

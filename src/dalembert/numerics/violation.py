@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,25 @@ def _scales(weight: Any, x: Any, otherwise: float, xp: Any) -> Any:
     own = largest / xp.where(weight > 0, weight, xp.inf)
     found = xp.minimum(xp.where(weight > 0, own, 1.0), 1.0)
     return xp.where(x.max(axis=-1, keepdims=True, initial=0.0) > ROUNDING, found, otherwise)
+
+
+def unresolved(residual: Any, gradient: Any, gradient_at: Callable[[Any], Any], q: Any, xp: Any = np) -> Any:
+    """Return a mask (m,) of the constraints whose own lengths are below ``ROUNDING``, where numbers count as zero.
+
+    Coordinates (n,) that are all tiny may be what rounding leaves of zero. Constraints are straight there, except for
+    those with a tiny length of their own, such as links of 1e-20: their gradients (m, n), which are a function of the
+    coordinates, change within such a distance. They may be sparse.
+    """
+    x = xp.asarray(q)
+    # products with ones: sums of rows of dense and of sparse arrays
+    most, length = xp.abs(x).max(initial=0.0), abs(gradient) @ xp.ones(len(x))
+    constant = xp.abs(residual - gradient @ x)
+    tiny = (most > 0) & (most <= ROUNDING) & (constant > 0) & (constant <= ROUNDING * length)
+    if xp is np and not tiny.any():
+        return tiny
+    # by different amounts: distances do not change when all coordinates change alike
+    moved = gradient_at(x + ROUNDING * xp.cos(xp.arange(len(x))))
+    return tiny & (abs(moved - gradient) @ xp.ones(len(x)) > length)
 
 
 def state_scales(mass_matrix: Any, applied_force: Any, q: Any, qd: Any, xp: Any = np) -> Any:
