@@ -123,7 +123,7 @@ class Dynamics:
     integrals: tuple[str, ...] = ()
     unreported: tuple[str, ...] = ()
     general_time_functions: Callable[[], Any] | None = None
-    negative_coefficient: Callable[[Floats, Floats, Any], tuple[int, str] | None] | None = None
+    negative_coefficient: Callable[[Floats, Floats, Any], Any] | None = None
 
     def __repr__(self) -> str:
         return summary(

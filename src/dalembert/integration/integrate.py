@@ -23,6 +23,7 @@ from dalembert.integration.abrupt_changes import (
     kink_within,
 )
 from dalembert.integration.bifurcations import singular_end
+from dalembert.integration.coefficient_end import up_to_negative
 from dalembert.integration.hand_over import excluded_ahead, has_no_answer, is_stuck
 from dalembert.integration.jump_location import MOST_EVENTS
 from dalembert.integration.method import Method, StepBatch
@@ -299,9 +300,19 @@ class _Integration:
         found = test(times[:kept], states[:kept], self.p)
         if found is None:
             return batch
-        last, self.path.refusal = found
         self.path.stopped = False
-        return batch._replace(t=batch.t[:last], y=batch.y[:last], finished=False, from_start=None)
+        whole, self.path.refusal = up_to_negative(found, times, states, self._steps_to)
+        return batch._replace(t=whole.t[1:], y=whole.y[1:], finished=False, from_start=None)
+
+    def _steps_to(self, y: Floats, t: float, end: float) -> StepBatch | None:
+        """Take the steps from a state to a time just after it."""
+        most, native = self.method.max_steps, self.path.native
+        if native is not None:
+            native.step = 0.0
+            return native.step_batch(y, t, end, most)
+        from dalembert.integration.general_steps import general_batch
+
+        return general_batch(self.dynamics, self.method, y, t, TimeSegment(t, end), self.p)
 
     def _keep(self, batch: StepBatch) -> None:
         """Record a batch of steps."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,10 +28,24 @@ COEFFICIENTS_PER_STEP = 8
 
 
 class NegativeCoefficient(NamedTuple):
-    """The number of the first state with a negative coefficient, and a sentence that names it."""
+    """The first negative coefficient along a motion.
+
+    place       number of the first state at which, or after which, a coefficient is negative
+    sentence    names the coefficient, the time and its value
+    before      number of the last state known to come before; negative if there is none
+    after       a time at which the coefficient is negative
+    value       its value at a time and a state (2n,)
+    of_state    whether it depends on the state
+    becomes     a sentence for the instant at which it becomes negative
+    """
 
     place: int
     sentence: str
+    before: int
+    after: float
+    value: Callable[[float, Floats], float]
+    of_state: bool
+    becomes: Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -71,7 +86,13 @@ class MovingCoefficients:
         which = int(np.argmax(off[first]))
         must = condition(self.what[which], "" if self.coefficients[which].positive else "the law adds energy")
         return NegativeCoefficient(
-            int(place[first]), f"{must}; at t = {at[first]:.6g} it is {values[first, which]:.3g}."
+            place=int(place[first]),
+            sentence=f"{must}; at t = {at[first]:.6g} it is {values[first, which]:.3g}.",
+            before=int(place[first - 1]) if first else -1,
+            after=float(at[first]),
+            value=lambda t, state: float(self.values(np.array([t]), state[None], p)[0, which]),
+            of_state=bool(functions_of_time(self.coefficients[which].value)),
+            becomes=lambda t: f"{must}; at t = {t:.6g} it becomes negative.",
         )
 
     def require(self, t: Any, q: Any, qd: Any, p: Any) -> None:
