@@ -1,11 +1,17 @@
 """Files that are made to take long, and the limits of files: of values, of work, and of what is derived."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import dalembert as da
 from dalembert.files.load import loads
+from dalembert.model import differentiation, work_limit
+from dalembert.model.derived_work import work_of_constraint
+from dalembert.model.standard_form import constraint_row
+from dalembert.model.work_limit import limited_work
 from fuzz.files import fault_of
 from fuzz.hostile import HOSTILE_FILES, SMALL, bodies
 
@@ -31,6 +37,64 @@ def test_what_is_derived_from_a_lagrangian_has_a_limit(name):
     assert "what is derived from the expressions of a file must have a limited size; this takes too much" in str(error)
     assert "state the model as a mechanism, or build it in Python" in str(error)
     assert (error.line, error.column) == (3, 1)
+
+
+LATER = (
+    "the derivatives of the constraints and servos of a file must have a limited size; with this one they take too "
+    "much work. Use simpler expressions with fewer coordinates in each, or build the model in Python."
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "column"),
+    [
+        ("constraint of nested sines", 5, 16),
+        ("constraint of all coordinates", 5, 16),
+        ("constraint of roots", 5, 30),
+        ("servo of products", 10, 1),
+    ],
+)
+def test_derivatives_of_constraints_have_a_limit(name, line, column):
+    error = refused(HOSTILE_FILES[name])
+    assert error.problem == LATER
+    assert (error.line, error.column) == (line, column)
+
+
+def test_derivatives_of_a_joint_have_a_limit():
+    surface = "x"
+    for k in range(90):
+        surface = f"sin({surface} + {k}*x*y*z)"
+    point = '[[joints]]\ntype = "PointOnSurface"\nname = "j{k}"\nfirst = "ground"\nsecond = ["b0", 1, 2, 3]\n'
+    error = refused(bodies(1) + f'{point}surface = "{surface}"\n')
+    assert error.problem == LATER and error.line == 7
+    few = bodies(1) + f'{point}surface = "sin(x + x*y*z)"\n'
+    assert loads(few).system.coordinate_names[0] == "x_b0"
+
+
+def test_the_estimate_of_derivatives_is_near_the_work_of_deriving_them():
+    q = da.coordinates(" ".join(f"q{k}" for k in range(12)))
+    chain = q[0]
+    for k in range(24):
+        chain = sp.sin(chain + q[k % 12] * q[(k + 1) % 12])
+    products = sum(q[k] * q[(k + 3) % 12] * sp.cos(q[(k + 5) % 12]) * sp.sqrt(q[k] + 2) for k in range(12))
+    rolling = sum(sp.sin(a) * b.diff(da.t) for a, b in pairwise(q))
+    for expression in (chain, products, rolling):
+        system = da.System(q, sp.eye(12), [0] * 12, da.Constraint(expression, name="c"))
+        differentiation._gradient.cache_clear()
+        with limited_work(10**9):
+            constraint_row(system.constraints[0], system.symbols)
+            done = 10**9 - work_limit._left.get()[0]
+        assert done / 3 < work_of_constraint(expression, 10**9) < 2 * done
+
+
+def test_a_constraint_that_cannot_be_read_is_not_saved(tmp_path):
+    q = da.coordinates(" ".join(f"q{k}" for k in range(90)))
+    chain = q[0]
+    for k in range(89):
+        chain = sp.sin(chain + q[k] * q[k + 1])
+    system = da.System(q, sp.eye(90), [0] * 90, da.Constraint(chain, name="nest"))
+    with pytest.raises(da.ModelError, match=r"the derivatives of the constraints .* This is `nest`"):
+        system.save(tmp_path / "model.toml")
 
 
 def test_a_lagrangian_of_twenty_links_is_within_the_limits(tmp_path):

@@ -178,6 +178,24 @@ def _derived() -> Iterator[tuple[str, str]]:
     yield "constraints of products", system(["0"] * 30, "constraints = [" + ", ".join(f'"{s}"' for s in sums) + "]\n")
     nests = [nested("q0", f"sin({{}} + q{{k}}*q{k % 9})", 60) for k in range(8)]
     yield "nested constraints", system(["0"] * 9, "constraints = [" + ", ".join(f'"{s}"' for s in nests) + "]\n")
+    chain = "q0"
+    for i in range(1, 90):
+        chain = f"sin({chain} + q{i}*q{(i + 1) % 90})"
+    yield "constraint of nested sines", system(["0"] * 90, f'constraints = ["{chain} = 1"]\n')
+    inner = "+".join(f"q{i}*q{(i + 1) % 200}" for i in range(200))
+    yield "constraint of all coordinates", system(["0"] * 200, f'constraints = ["sin({inner})^3 = 1"]\n')
+    inner = "+".join(f"sqrt(q{i}^2 + q{(i + 1) % 200}^2 + q{(i + 3) % 200}^2)" for i in range(200))
+    yield (
+        "constraint of roots",
+        system(["0"] * 200, f'constraints = [{{ name = "c", inequality = "sqrt({inner}) >= 1" }}]\n'),
+    )
+    sums = (f"({'+'.join(f'sin(q{(7 * i + j) % 100}*q{j})' for j in range(8))})" for i in range(10))
+    actuator = '[[actuators]]\nname = "a"\nalong = "q0"\n'
+    servo = f'[[servos]]\nname = "s"\nrequirement = "{"*".join(sums)} = 1"\nby = "a"\n'
+    yield "servo of products", system(["0"] * 100, actuator + servo)
+    surface = nested("x", "sin({} + {k}*x*y*z)", 45)
+    point = 'type = "PointOnSurface"\nname = "j{k}"\nfirst = "ground"\nsecond = ["b0", 1, 2, 3]\n'
+    yield "surfaces", bodies(1) + tables("joints", f'{point}surface = "{surface}"\n', 2)
     length = " + ".join(f"sin(t*{k})" for k in range(150))
     rods = 'type = "Rod"\nname = "j{k}"\nfirst = ["b0", 0, 0, 1]\nsecond = ["b1", 0, 0, {k}]\n'
     yield "lengths of rods", bodies(2) + tables("joints", f'{rods}length = "{length}"\n', 4)

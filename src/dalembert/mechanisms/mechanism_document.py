@@ -51,6 +51,7 @@ from dalembert.model.document import (
     write_object,
     write_several,
 )
+from dalembert.model.expression_work import ORDINARY_JOINT
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuator
 from dalembert.model.signal_document import write_signals
@@ -239,7 +240,18 @@ def read_mechanism(document: DocumentEntry, scope: Scope) -> Mechanism:
         others = tuple(actuator for actuator in actuators.values() if actuator not in used)
         mechanism = Mechanism(bodies, joints, forces, constraints, servos, extras, others)
         mechanism.system  # noqa: B018  (built here, so that its problems are those of the file)
-        return mechanism
+    if "joints" in table:
+        _require_derivable(mechanism, table["joints"])
+    return mechanism
+
+
+def _require_derivable(mechanism: Mechanism, joints: DocumentEntry) -> None:
+    """Raise an error at a joint with a function of the file that has too large derivatives."""
+    for joint, entry in zip(mechanism.joints, joints.list(), strict=True):
+        for constraint in joint.constraints:
+            problem = entry.budget.taken_to_derive(constraint.expression, without=ORDINARY_JOINT)
+            if problem:
+                raise entry.error(problem)
 
 
 def _declare_extra_coordinates(table: Any, scope: Scope) -> list[tuple[DocumentEntry, tuple[Any, ...]]]:

@@ -15,10 +15,11 @@ import sympy as sp
 
 from dalembert.common.names import quoted
 from dalembert.errors import DalembertError, ExpressionError, InputError, ModelError
+from dalembert.model.document_budget import Budget
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_parser import parse, parse_constant, parse_equation, parse_inequality
 from dalembert.model.expression_text import expression_text
-from dalembert.model.expression_work import MOST_PARTS_OF_FILE, MOST_WORK_OF_FILE, TOO_MUCH_DERIVED, TOO_MUCH_IN_FILE
+from dalembert.model.expression_work import TOO_MUCH_DERIVED
 from dalembert.model.expressions import as_expression
 from dalembert.model.work_limit import WorkLimitReached
 
@@ -35,22 +36,6 @@ class DocumentError(DalembertError, ValueError):
     def __init__(self, problem: str, path: EntryPath, offset: int | None = None):
         self.problem, self.path, self.offset = problem, path, offset
         ValueError.__init__(self, problem)
-
-
-@dataclass
-class Budget:
-    """The work and the number of parts that further expressions of a document may have."""
-
-    work: int = MOST_WORK_OF_FILE
-    parts: int = MOST_PARTS_OF_FILE
-
-    def taken(self, part: Parsed) -> str:
-        """Take a parsed text from the budget; return the problem if that is exceeded, else nothing."""
-        self.work -= part.work
-        self.parts -= part.size
-        if self.work < 0:
-            return TOO_MUCH_IN_FILE
-        return f"the expressions of a file must have at most {MOST_PARTS_OF_FILE} parts in all." * (self.parts < 0)
 
 
 @dataclass(frozen=True)
@@ -212,13 +197,21 @@ def read_nested(entry: DocumentEntry, scope: Scope) -> Any:
 def read_equation(entry: DocumentEntry, scope: Scope) -> Any:
     """Return left minus right of an equation."""
     entry.text()
-    return scope.parsed(entry, parse_equation).expression
+    return _derivable(entry, scope.parsed(entry, parse_equation).expression)
 
 
 def read_inequality(entry: DocumentEntry, scope: Scope) -> Any:
     """Return the inequality ``expression >= 0``."""
     entry.text()
-    return sp.Ge(scope.parsed(entry, parse_inequality).expression, 0, evaluate=False)
+    return sp.Ge(_derivable(entry, scope.parsed(entry, parse_inequality).expression), 0, evaluate=False)
+
+
+def _derivable(entry: DocumentEntry, expression: Any) -> Any:
+    """Return the expression of a constraint; raise an error if its derivatives exceed the budget."""
+    problem = entry.budget.taken_to_derive(expression)
+    if problem:
+        raise entry.error(problem)
+    return expression
 
 
 def write_expression(value: Any) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.errors import ExpressionError, ModelError
-from dalembert.model.document import Budget, DocumentEntry, DocumentError
+from dalembert.model.document import DocumentEntry, DocumentError
+from dalembert.model.document_budget import Budget
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_parser import parse, parse_equation, parse_inequality
 from dalembert.model.expression_work import MOST_VALUES_OF_FILE
@@ -41,18 +42,23 @@ def require_readable(document: Mapping[str, Any]) -> None:
         require_few_values(document)
     except DocumentError as error:
         raise ModelError([error.problem]) from None
-    budget, names = Budget(), _AnyNames(document.get("signals", ()))
+    budget, names = Budget(), _AnyNames(document.get("signals", ()), document.get("parameters", ()))
     for text in _texts(document):
         problem = budget.taken(_parsed(text, names))
         if problem:
             raise ModelError([problem])
+    for part in (*document.get("constraints", ()), *document.get("servos", ())):
+        for text in _texts([part.get(key) for key in ("equation", "inequality", "requirement")]):
+            problem = budget.taken_to_derive(_parsed(text, names).expression)
+            if problem:
+                raise ModelError([f"{problem} This is `{part['name']}`."])
 
 
 class _AnyNames(dict[str, Any]):
-    """Names for a parser: all are known, as functions of time."""
+    """Names for a parser: all are known, as functions of time unless they are signals or parameters."""
 
-    def __init__(self, signals: Iterable[str]):
-        dict.__init__(self, dict.fromkeys(signals, _SIGNAL))
+    def __init__(self, signals: Iterable[str], parameters: Iterable[str]):
+        dict.__init__(self, dict.fromkeys(signals, _SIGNAL) | {name: sp.Symbol(name) for name in parameters})
 
     def __contains__(self, name: object) -> bool:
         return True

@@ -19,9 +19,16 @@ EXAMINED_PER_WORK = 2
 MOST_WORK_OF_FILE = 20_000
 """Largest work of all expressions of a file; a sixth of it suffices for the gallery."""
 
-MOST_DERIVED = 400_000
-"""Largest work of what is derived from the expressions of a file, which a Lagrangian pendulum of 20 links needs; a
-tenth of it suffices for the gallery. A unit takes some 3 µs."""
+MOST_DERIVED = 290_000
+"""Largest work of what is derived from the expressions of a file when it is read, which a Lagrangian pendulum of 20
+links needs; a sixth of it suffices for the gallery. A unit takes some 3 µs."""
+
+MOST_DERIVED_LATER = 250_000
+"""Largest work of the derivatives of all constraints and servos of a file, as estimated; a sixth of it suffices for the
+gallery. They are made when the model is used, where a unit takes up to 30 µs."""
+
+ORDINARY_JOINT = 5_000
+"""Work of a constraint of a joint that is not counted; only one with a function of the file has more."""
 
 MOST_VALUES_OF_FILE = 30_000
 """Largest number of values of a file: numbers, texts and tables."""
@@ -64,6 +71,11 @@ TOO_MUCH_IN_FILE = (
 TOO_MUCH_DERIVED = (
     "what is derived from the expressions of a file must have a limited size; this takes too much work. Use simpler "
     "expressions, state the model as a mechanism, or build it in Python."
+)
+
+TOO_MUCH_DERIVED_LATER = (
+    "the derivatives of the constraints and servos of a file must have a limited size; with this one they take too "
+    "much work. Use simpler expressions with fewer coordinates in each, or build the model in Python."
 )
 
 

@@ -45,7 +45,7 @@ class Graph:
         self._number: dict[int, int] = {}  # by identity
         self._alive: list[Any] = []  # some objects create their arguments on access: an id must not be reused
         self.ends = [self._add(expression) for expression in expressions]
-        count_work(len(self.nodes))
+        count_work(len(self.nodes) + sum(len(parts) for node, parts in self if isinstance(node, sp.Mul)))
 
     def __iter__(self) -> Iterator[tuple[Any, tuple[int, ...]]]:
         return zip(self.nodes, self.parts, strict=True)

@@ -13,6 +13,9 @@ from contextvars import ContextVar
 MATRIX_ENTRY = 5
 """Work of an entry of a matrix other than zero, in visits of subexpressions."""
 
+PRODUCT, FACTOR, FUNCTION = 3, 2, 45
+"""Work of the derivative of a product, of each factor in one of its terms, and of the derivative of a power."""
+
 
 class WorkLimitReached(Exception):  # noqa: N818 (not an error by itself: the reader of a file makes one of it)
     """The work of a block under ``limited_work`` has exceeded its limit."""
