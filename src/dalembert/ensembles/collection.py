@@ -69,7 +69,9 @@ class InMemory:
 
     def dataset(self, attributes: dict[str, Any]) -> xr.Dataset:
         """Return the results of all blocks, with attributes."""
-        return self._results().assign_attrs(attributes)
+        found = self._results()
+        found.attrs |= attributes  # in place of a copy
+        return found
 
     def _results(self) -> xr.Dataset:
         if self.study.keep == "summary":

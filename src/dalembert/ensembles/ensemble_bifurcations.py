@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.members import Members
+from dalembert.ensembles.native_members import NativeMembers
 from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.integration.bifurcations import crossings
 from dalembert.integration.default_tolerances import with_tolerances
@@ -54,12 +55,15 @@ class BifurcationFindings:
 
 
 class Bifurcations:
-    """Detects bifurcations along the motions of some ensemble members."""
+    """Detects bifurcations along the motions of some ensemble members.
 
-    def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int):
-        self.dynamics, self.times = dynamics, times
+    ``native`` has integrated them; it is None if their motions cannot be integrated again.
+    """
+
+    def __init__(self, dynamics: Dynamics, method: Method, times: Floats, count: int, native: NativeMembers | None):
+        self.dynamics, self.times, self.native = dynamics, times, native
         self.method = replace(method, step=None)  # a member with a fixed step is integrated again with adaptive steps
-        possible = bool(dynamics.constraints) and in_machine_code(dynamics, method)
+        possible = native is not None and bool(dynamics.constraints) and in_machine_code(dynamics, method)
         possible = possible and not native_of(dynamics).constant_rows
         self.selected = np.unique(np.linspace(0, count - 1, MAX_EXAMINED).astype(int)) if possible else np.empty(0, int)
         self.reintegrated = 0
@@ -88,7 +92,11 @@ class Bifurcations:
             t, y = t[[0, -1]], np.stack([starts, y[:, -1]], axis=1)
         at_all = y.reshape(-1, y.shape[2]), np.tile(t, len(y)), np.repeat(parameters, len(t), axis=0)
         A = native_of(self.dynamics).rows_of_many(*at_all).reshape(*y.shape[:2], len(self.dynamics.levels), -1)
-        rows = rows_for_many(self.dynamics, starts, float(t[0]), parameters)
+        assert self.native is not None
+        if self.native.has_all_rows:
+            rows = np.ones((len(y), A.shape[2]), bool)
+        else:
+            rows = rows_for_many(self.dynamics, starts, float(t[0]), parameters)
         turned = np.zeros(len(y), bool)
         for independent in np.unique(rows[rows.any(axis=1)], axis=0):
             own = (rows == independent).all(axis=1)

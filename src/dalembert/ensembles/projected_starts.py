@@ -63,11 +63,11 @@ class ProjectedStarts:
         self.possible = bool(dynamics.constraints) and method.drift.projections > 0
         self.found = StartFindings()
 
-    def examine(self, members: Members, omitted: NDArray[np.bool_]) -> StartFindings:
+    def examine(self, members: Members, failed: NDArray[np.bool_], exact: NDArray[np.bool_]) -> StartFindings:
         """Return the findings of some members, except those that failed or whose starts are known to be exact."""
         self.found = StartFindings()
         self.found.examined += len(members)
-        left = np.flatnonzero(~omitted) if self.possible and not omitted.all() else np.empty(0, int)
+        left = np.flatnonzero(~(failed | exact)) if self.possible and not exact.all() else np.empty(0, int)
         for first in range(0, len(left), MEMBERS_AT_ONCE):
             own = left[first : first + MEMBERS_AT_ONCE]
             some = members.subset(own)

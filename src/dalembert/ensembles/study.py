@@ -142,8 +142,10 @@ class StudyRunner:
         method, times = study.method, study.times
         self.runner = self._runner()
         # a member under dry friction cannot be integrated again without its transitions between sticking and sliding
-        single = self.runner.contacts or study.switches
-        self.bifurcations = Bifurcations(self.dynamics, method, times, 0 if single else study.total)
+        native = None
+        if isinstance(self.runner, EnsembleRunner) and not self.runner.contacts:
+            native = self.runner.native
+        self.bifurcations = Bifurcations(self.dynamics, method, times, study.total, native)
         self.starts = ProjectedStarts(self.start, method, float(times[0]))
         self.control = EnsembleControl(whole, study.control, times)
         self.comparison = self._comparison()
@@ -197,7 +199,7 @@ class StudyRunner:
             self.runner.seconds - seconds,
             [first + k for k in self.runner.handed_over],
             int(np.count_nonzero(failed)),
-            self.starts.examine(self._at_start(members), failed | exact),
+            self.starts.examine(self._at_start(members), failed, exact),
             self.bifurcations.examine(first, members, y, failed),
             limited,
             {first + k: notes for k, notes in self.runner.member_notes.items()},

@@ -15,7 +15,7 @@ from dalembert.common.array_types import Floats
 from dalembert.integration.run_events import RunEvent, run_event
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 
-SAMPLES = 16
+SAMPLES_PER_STEP = 16
 """Parts of a step at whose ends the signs of event functions are compared: a step follows the motion, of which a
 function may oscillate faster."""
 
@@ -102,7 +102,7 @@ class EventWatch:
         """Return times within a step, and the values of all functions there on the cubic through both of its ends."""
         n, columns, h = self._steps.code.n, self._events.columns, step.t - step.before
         q0, v0, q1, v1 = (y[k + columns] for y in (step.start, step.state) for k in (0, n))
-        s = np.linspace(0, 1, SAMPLES + 1)[:, None]
+        s = np.linspace(0, 1, SAMPLES_PER_STEP + 1)[:, None]
         rise, early, late = s**2 * (3 - 2 * s), s * (1 - s) ** 2, -(s**2) * (1 - s)
         q = q0 + rise * (q1 - q0) + h * (early * v0 + late * v1)
         slopes = 6 * s * (1 - s), (1 - s) * (1 - 3 * s), s * (3 * s - 2)
@@ -137,7 +137,7 @@ class EventWatch:
         first, last = value(a), value(b)
         if first * last > 0:
             # the motion may change its sign just beside a sample at which the interpolation has done so
-            part = (step.t - step.before) / SAMPLES
+            part = (step.t - step.before) / SAMPLES_PER_STEP
             a, b = max(a - part, step.before), min(b + part, step.t)
             first, last = value(a), value(b)
         if not first * last <= 0:

@@ -9,14 +9,14 @@ from typing import Generic, Protocol, TypeVar
 from dalembert.errors import DeviceError
 
 
-class Block(Protocol):
+class MemoryBlock(Protocol):
     """A block of memory; two blocks are equal only if they are the same."""
 
     @property
     def size(self) -> int: ...  # bytes
 
 
-B = TypeVar("B", bound=Block)
+B = TypeVar("B", bound=MemoryBlock)
 
 
 class MemoryPool(Generic[B]):

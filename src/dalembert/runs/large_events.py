@@ -21,7 +21,7 @@ from dalembert.model.symbols import ConstraintSymbol, StateSymbols, free_paramet
 from dalembert.model.system import System
 
 
-class _States(NamedTuple):
+class _SomeStates(NamedTuple):
     """Some coordinates along a motion; an implementation of ``States``."""
 
     t: Floats
@@ -71,7 +71,7 @@ def event_functions(statement: LargeStatement, given: Any, parameters: Any) -> E
 
     def values(times: Floats, q: Floats, qd: Floats) -> Floats:
         nothing, no_rows = np.zeros_like(q), np.zeros((len(times), 0))
-        states = _States(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
+        states = _SomeStates(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
         return values_along(states, symbols, expressions)
 
     return EventFunctions(
