@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--simulations", type=int, default=300, help="problems for da.simulate (default 300)")
     parser.add_argument("--general", type=int, default=20, help="of these, how many by diffrax too (default 20)")
     parser.add_argument("--rough", type=int, default=100, help="problems with friction and impacts (default 100)")
+    parser.add_argument("--contacts", type=int, default=40, help="problems with contacts and ropes (default 40)")
     parser.add_argument("--first", type=int, default=0, help="first seed (default 0)")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="processes at work (default: all cores)")
     parser.add_argument("-o", "--output", type=Path, help="write the table to this file")
@@ -33,6 +34,7 @@ def main() -> int:
     tasks = [
         *(Task(first + k, "general" if k < given.general else "simulation") for k in range(given.simulations)),
         *(Task(first + k, "rough") for k in range(given.rough)),
+        *(Task(first + k, "contacts") for k in range(given.contacts)),
         *(Task(first + k, "motion") for k in range(given.motions)),
     ]
     # A process keeps the programs of the systems it has seen; new ones begin with none.
@@ -86,6 +88,12 @@ def table(outcomes: list[Outcome], seconds: float, first: int, processes: int) -
         "positions may differ by ten steps, or by four times their difference from those of a run with half or a",
         "quarter of the step, and they are compared until two events follow one another within ten steps, because",
         "from then on the motion depends on the order of these events.",
+        "",
+        "Contacts that open and close, ropes and rolling are compared likewise: a ball over a rough inclined floor",
+        "beside a wall, which bounces, lands, slides, sticks and lifts off; one or two bobs on ropes, which go slack",
+        "and taut; and a wheel under a force and a torque, which rolls and slips. The references have equations of",
+        "their own for each phase. They end, and the problem is left out, where impacts are slower than 0.01 or more",
+        "than 60 events follow one another, because they may be the beginning of infinitely many.",
         "",
         "| computation | compared | agree | error | disagree | largest difference / allowed difference |",
         "|---|---|---|---|---|---|",

@@ -172,7 +172,7 @@ def blocks_reference(blocks: Blocks, x: np.ndarray, v: np.ndarray, rtol: float) 
         slip[i] = _direction(blocks, i, t, y[:n], y[n:])
         return y
 
-    return _piecewise(rates, [changes(i) for i in range(n)], decide, np.concatenate([x, v]), rtol)
+    return piecewise(rates, [changes(i) for i in range(n)], decide, np.concatenate([x, v]), rtol)
 
 
 def _direction(blocks: Blocks, i: int, t: float, x: np.ndarray, v: np.ndarray) -> float:
@@ -234,13 +234,13 @@ def beads_reference(beads: Beads, x: np.ndarray, v: np.ndarray, rtol: float) -> 
         rate[i + 1] += impulse * inverse[i + 1]
         return np.concatenate([y[:n], rate[1:-1]])
 
-    found = _piecewise(rates, [closing(i) for i in range(n + 1)], hit, np.concatenate([x, v]), rtol)
+    found = piecewise(rates, [closing(i) for i in range(n + 1)], hit, np.concatenate([x, v]), rtol)
     # SciPy sees events by signs at the ends of steps: of rebounds shorter than a step it may miss two
     missed = found is not None and min(np.min(gap) for gap in beads.gaps(found.states[:, :n].T)) < -LEAST_SPEED
     return None if missed else found
 
 
-def _piecewise(
+def piecewise(
     rates: Callable[[float, np.ndarray], np.ndarray],
     events: Sequence[Callable[[float, np.ndarray], float]],
     after: Callable[[float, np.ndarray, int], np.ndarray | None],

@@ -1,13 +1,16 @@
-"""Motions with dry friction and with impacts: single runs, ensembles and time steps beside SciPy with events."""
+"""Motions with dry friction, impacts and contacts: single runs, ensembles and time steps beside SciPy with events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 import dalembert as da
 from fuzz.compare import INTEGRATION, MAGNIFIED, Outcome, difference, outcome
+from fuzz.contact_problems import random_ball, random_bobs, random_wheel
+from fuzz.contact_references import ball_reference, bobs_reference, wheel_reference
 from fuzz.oscillators import (
     TIMES,
     Beads,
@@ -33,6 +36,35 @@ def rough(seed: int) -> Iterator[Outcome]:
     yield from _compared("stick and slip", seed, blocks, (x, v), blocks_reference)
     beads, x, v = random_beads(seed)
     yield from _compared("impacts", seed, beads, (x, v), beads_reference)
+
+
+def contacts(seed: int) -> Iterator[Outcome]:
+    """Balls that bounce and slide, bobs on ropes, and wheels that roll and slip."""
+    yield from _touching("bounce and slide", seed, *random_ball(seed), ball_reference)
+    yield from _touching("ropes", seed, *random_bobs(seed), bobs_reference)
+    yield from _touching("roll and slip", seed, *random_wheel(seed), wheel_reference)
+
+
+def _touching(kind: str, seed: int, problem: Any, start: np.ndarray, solve: Callable[..., Any]) -> Iterator[Outcome]:
+    fine, coarse = (solve(problem, start.copy(), rtol) for rtol in (1e-11, 1e-8))
+    if fine is None or coarse is None or len(fine.states) != len(coarse.states):
+        return
+    reference, magnified = fine.states, MAGNIFIED * difference(coarse.states, fine.states)
+    system, (q, qd), times = problem.system(), problem.given(start), TIMES * problem.units.time
+
+    def single() -> np.ndarray:
+        run = da.simulate(system, q, qd, times)
+        return problem.natural(run.q, run.qd)
+
+    def member() -> np.ndarray:
+        many = da.simulate_ensemble(system, np.stack([q, q]), qd, times)
+        refused = str(many["reason"].values[1])
+        if refused:
+            raise da.DalembertError(refused)
+        return problem.natural(many["q"].values[1], many["qd"].values[1])
+
+    yield outcome(f"{kind}, simulate", seed, single, reference, INTEGRATION + magnified)
+    yield outcome(f"{kind}, ensemble", seed, member, reference, INTEGRATION + magnified)
 
 
 def _compared(

@@ -8,7 +8,7 @@ import diffrax
 
 import dalembert as da
 from fuzz.compare import FORMULATIONS, IMPLICIT, Outcome, motions, simulations
-from fuzz.rough import rough
+from fuzz.rough import contacts, rough
 
 WAYS = {
     "projection": {},
@@ -26,11 +26,12 @@ GENERAL = {
 class Task(NamedTuple):
     """A random problem: its accelerations, its motion by the compiled integrator, or its motion by diffrax too.
 
-    Those of the kind "rough" have dry friction and impacts.
+    Those of the kind "rough" have dry friction and impacts, those of the kind "contacts" have contacts that open and
+    close, ropes, and wheels that roll and slip.
     """
 
     seed: int
-    kind: Literal["motion", "simulation", "general", "rough"]
+    kind: Literal["motion", "simulation", "general", "rough", "contacts"]
 
 
 def compared(task: Task) -> list[Outcome]:
@@ -39,4 +40,6 @@ def compared(task: Task) -> list[Outcome]:
         return list(motions(task.seed, FORMULATIONS))
     if task.kind == "rough":
         return list(rough(task.seed))
+    if task.kind == "contacts":
+        return list(contacts(task.seed))
     return list(simulations(task.seed, WAYS | (GENERAL if task.kind == "general" else {})))

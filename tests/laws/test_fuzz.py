@@ -3,7 +3,7 @@
 import pytest
 
 from fuzz.compare import FORMULATIONS, faults, motions, simulations
-from fuzz.rough import rough
+from fuzz.rough import contacts, rough
 from fuzz.tasks import WAYS
 from helpers import quick_first
 
@@ -29,3 +29,10 @@ def test_motions_by_fixed_steps() -> None:
 def test_friction_and_impacts(seed: int) -> None:
     """By events, as members of an ensemble, and in time steps."""
     assert not faults(list(rough(seed)))
+
+
+@pytest.mark.parametrize("seed", quick_first(range(6), [5]))
+def test_contacts_ropes_and_rolling(seed: int) -> None:
+    """By events, and as members of an ensemble."""
+    found = list(contacts(seed))
+    assert found and not faults(found)
