@@ -21,6 +21,7 @@ from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, MassMatrixError
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import at_own_level
 from dalembert.integration.row_selection import rows_for
+from dalembert.numerics.arrays import is_traced
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
 
@@ -33,11 +34,8 @@ def answer_at(
     """
     native = dynamics.native
     if native is None or not native.answers:
-        # imported here, since this module imports JAX
         require("jax")
-        from dalembert.integration.compiled import compiled_answer
-
-        return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
+        return _answer_by_jax(dynamics, q, qd, t, p, formulation, gains)
     at_t = at_time(formulation, float(t), len(dynamics.constraints), len(dynamics.coordinates))
     terms = Terms(*native.terms(q, qd, t, p))
     with np.errstate(all="ignore"):  # callers check for values that are not finite
@@ -47,6 +45,24 @@ def answer_at(
             rows = list(rows_for(dynamics, np.concatenate([q, qd]), float(t), np.array([float(x) for x in p])))
             b = terms.A @ answer_of(at_t, terms.M, terms.Q, terms.A[rows], b[rows], None).acceleration
         return answer_of(at_t, terms.M, terms.Q, terms.A, b, native.law_at(q, qd, t, p), dynamics.laws)
+
+
+def _answer_by_jax(
+    dynamics: Dynamics, q: Any, qd: Any, t: Any, p: Any, formulation: Formulation, gains: Gains | None
+) -> ConstrainedMotion:
+    """Return the answer of a system whose terms JAX compiles.
+
+    Its solution is found by NumPy wherever that is possible: compiling it takes ten times as long as compiling the
+    terms.
+    """
+    # imported here, since this module imports JAX
+    from dalembert.integration.compiled import compiled_answer, compiled_terms
+
+    if dynamics.law is not None or gains is not None or any(map(is_traced, (q, qd, t, *p))):
+        return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
+    M, Q, A, b, *_ = map(np.asarray, compiled_terms(dynamics, q, qd, t, p))
+    with np.errstate(all="ignore"):  # callers check for values that are not finite
+        return answer_of(at_time(formulation, float(t), *A.shape), M, Q, A, b, None)
 
 
 def answers_by_numpy(dynamics: Dynamics) -> bool:
