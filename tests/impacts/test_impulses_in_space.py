@@ -31,25 +31,31 @@ def planes(k: int) -> list[slice]:
     return [slice(2 * i, 2 * i + 2) for i in range(k)]
 
 
-def random_impact(seed: int, k: int, most_friction: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Mobility, velocities and coefficient of friction of points of a body in a horizontal plane below its centre."""
+def random_impact(
+    seed: int, k: int, most_friction: float, *, even: bool = True
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Mobility, velocities and coefficient of friction of points of a body below its centre, in a horizontal plane."""
     draw = np.random.default_rng(seed)
     A = draw.normal(size=(3, 3))
-    arms = np.column_stack([draw.normal(size=(k, 2)), np.full(k, -draw.uniform(0.1, 1))])
+    places, depths = draw.normal(size=(k, 2)), draw.uniform(0.1, 1, 1 if even else k)
+    arms = np.column_stack([places, np.broadcast_to(-depths, k)])
     W, rows = body(arms, 0.2 * A @ A.T + 0.2 * np.eye(3))
     velocity = draw.normal(size=6)
     velocity[2] -= 2
     return W, rows @ velocity, draw.uniform(0, most_friction)
 
 
-def swept(W: np.ndarray, before: np.ndarray, mu: float, e: float, law: str) -> np.ndarray:
-    """Impulses by a projected gradient: all of them at once by one step, with no derivative of the laws."""
+def swept(W: np.ndarray, before: np.ndarray, mu: float, e: float, law: str, begin: float = 0.0) -> np.ndarray:
+    """Impulses by a projected gradient: all of them at once by one step, with no derivative of the laws.
+
+    It begins with the same impulse of all gaps.
+    """
     k = len(before) // 3
     step, aim = 0.5 / np.linalg.norm(W, 2), before.copy()
     least, found = np.zeros(k), np.zeros(3 * k)
     for phase in ("compression", "expansion") if law == "poisson" else ("whole",):
         aim[:k] = before[:k] * (1 if law == "poisson" else 1 + e)
-        found = np.zeros(3 * k)
+        found = np.concatenate([np.full(k, begin), np.zeros(2 * k)])
         for _ in range(50_000):
             wanted = found - step * (W @ found + aim)
             wanted[:k] = np.maximum(wanted[:k], least)
@@ -168,6 +174,25 @@ def test_feet_whose_shares_decide_on_the_velocities_are_refused() -> None:
     before = rows @ np.array([3.0, 1.0, -1, 0, 0, 0])
     after = before + W @ impulses(W, before, 0.3, 0.0, "newton")
     np.testing.assert_allclose(after[4:], np.tile([3.0, 1.0], 4) * (1 - 0.3 / np.sqrt(10)), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", [7, 15, 51, 66, 79])
+def test_feet_at_the_limit_of_pressing_are_refused_in_all_units(seed: int) -> None:
+    """Of four feet one may have no impulse, and rounding decides whether the share that is found is such a one."""
+    W, before, mu = random_impact(seed, 4, 1.0)
+    for unit in (1.0, 1e-9, 1e9):
+        with pytest.raises(da.ConstraintError, match=r"since their friction differs"):
+            impulses(unit * W, before, mu, 0.0, "moreau")
+
+
+@pytest.mark.parametrize("seed", [2, 3, 14, 24])
+def test_feet_that_stick_at_different_heights_and_return_their_shares_are_refused(seed: int) -> None:
+    """Friction can press both feet further down, so that Poisson's law returns more."""
+    W, before, mu = random_impact(seed, 2, 1.0, even=False)
+    one, other = (W @ swept(W, before, mu, 0.5, "poisson", begin) for begin in (0.0, 100.0))
+    assert np.abs(one - other).max() > 1e-4
+    with pytest.raises(da.ConstraintError, match=r"how contacts share .* since friction changes what they return"):
+        impulses(W, before, mu, 0.5, "poisson")
 
 
 def rough(name: str, height: Any, slip: Any, mu: float, e: float, law: Any = "newton") -> da.Constraint:

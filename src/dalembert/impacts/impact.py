@@ -13,7 +13,7 @@ from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError
 from dalembert.impacts.contact_terms import ContactTerms
 from dalembert.impacts.impact_problem import ImpactProblem
-from dalembert.impacts.impulses import ImpulseContact
+from dalembert.impacts.impulse_shares import ImpulseContact
 from dalembert.model.ordering import quoted
 from dalembert.numerics.tolerances import EXACT, START_TOLERANCE
 from dalembert.numerics.violation import own_size

@@ -14,7 +14,8 @@ from dalembert.common.array_types import Floats
 from dalembert.equation.dynamics import Terms
 from dalembert.errors import ConstraintError, InputError
 from dalembert.impacts.contact_terms import ContactTerms
-from dalembert.impacts.impulses import ImpulseContact, impact_impulses, response
+from dalembert.impacts.impulse_shares import ImpulseContact
+from dalembert.impacts.impulses import impact_impulses, response
 from dalembert.impacts.impulses_in_space import impulses_in_space
 from dalembert.impacts.turning_slip import turning_impulses
 from dalembert.model import graph

@@ -9,8 +9,8 @@ slips that turn see ``turning_slip`` and ``impulses_in_space``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
@@ -19,42 +19,11 @@ import numpy as np
 from dalembert.common.array_types import Floats
 from dalembert.common.names import quoted
 from dalembert.errors import ConstraintError
-from dalembert.numerics.linear_algebra import null_space
+from dalembert.impacts.impulse_shares import ALLOWED, ImpulseContact, Shares, at_rest, in_phases, shares
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 MOST_STATES = 20_000
 """Largest number of combinations of states of contacts that are enumerated."""
-
-ALLOWED = 1e-11
-"""Rounding, relative to the velocities and impulses of the problem, that a solution may miss an inequality by."""
-
-SAME_VELOCITY = 1e-9
-"""Velocity per unit of impulse, of contacts whose mobility is one, that is rounding."""
-
-
-@dataclass(frozen=True)
-class ImpulseContact:
-    """A contact that takes part in an impact.
-
-    approach       velocity of its gap before the impact, negative if it closes
-    restitution    e
-    slip           sliding velocity before the impact; None without friction
-    friction       largest tangential impulse for one unit of normal impulse
-    two_sided      whether its normal impulse may have any sign, as that of an equation
-    """
-
-    name: str
-    approach: float
-    restitution: float = 0.0
-    slip: float | None = None
-    friction: float = 0.0
-    two_sided: bool = False
-    law: str = "newton"
-
-    @property
-    def follows_slip(self) -> bool:
-        """Whether its slip is followed through the impact; Moreau's law uses the slip after it alone."""
-        return self.slip is not None and not self.two_sided and self.law != "moreau"
 
 
 class Impulses(NamedTuple):
@@ -103,35 +72,9 @@ def _scaled_impulses(contacts: Sequence[ImpulseContact], W: Floats) -> Impulses:
     return Impulses(found[: len(contacts)], found[len(contacts) :])
 
 
-def in_phases(contacts: Sequence[ImpulseContact], W: Floats, solution: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Return the impulses (r,) of the whole impact, normal ones first; Poisson's law has a phase of compression.
-
-    W (r, r) has the changes of velocities per unit of impulse, for contacts whose mobilities are one. ``solution``
-    returns impulses for coefficients (k,) of restitution as ratios of velocities, and for least normal impulses (k,).
-    """
-    k = len(contacts)
-    # a contact that is held like an equation does not expand: its impulse is what the others need
-    poisson = np.array([c.law == "poisson" and not c.two_sided for c in contacts])
-    e = np.array([c.restitution for c in contacts])
-    found = solution(np.where(poisson, 0.0, e), np.zeros(k))
-    if not (poisson & (e > 0)).any():
-        return found
-    # expansion: a contact returns at least e of the impulse of its compression
-    returned = np.where(poisson, e, 0.0) * np.maximum(found[:k], 0.0)
-    large = ALLOWED * np.abs(found).max()
-    pressing = [i for i in range(k) if found[i] > large and not contacts[i].two_sided]
-    own = W[np.ix_(pressing, pressing)]
-    for shift in null_space(own):
-        # contacts that share their impulse in compression must return the same part of it
-        if np.abs(W[:, pressing] @ (e[pressing] * shift)).max() > SAME_VELOCITY:
-            names = [contacts[i].name for i, part in zip(pressing, shift, strict=True) if abs(part) > SAME_VELOCITY]
-            raise ConstraintError(_shared_impulse(names, "their coefficients of restitution differ"))
-    return solution(np.where(poisson, 0.0, e), returned + np.where(poisson, found[:k], 0.0))
-
-
 def _solution(
     contacts: Sequence[ImpulseContact], W: Floats, velocities: Floats, restitution: Floats, least: Floats
-) -> Floats:
+) -> Shares:
     """Return impulses (2k,), the normal ones at least as given, by enumeration of the states of all contacts."""
     k = len(contacts)
     scale = np.abs(velocities).max(initial=0.0)
@@ -158,8 +101,9 @@ def _solution(
         if _is_valid(
             contacts, normal, tangential, found, after, restitution * velocities[:k], least, scale, impulse_scale
         ):
-            refuse_undetermined(contacts, G, W, found)
-            return found
+            touching = at_rest(contacts, found, after[:k] + restitution * velocities[:k], least, scale)
+            G[:k][touching] = W[:k][touching]
+            return shares(contacts, G, W, found, least)
     raise ConstraintError(no_impulses(contacts))
 
 
@@ -169,28 +113,6 @@ def no_impulses(contacts: Sequence[ImpulseContact]) -> str:
         f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
         f"are none: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
         f"coefficients of friction, or end the motion before by an event."
-    )
-
-
-def refuse_undetermined(contacts: Sequence[ImpulseContact], G: Floats, W: Floats, found: Floats) -> None:
-    """Raise an error if contacts can share an impulse in ways that lead to different velocities, due to friction.
-
-    Changes of impulses in the null space of G satisfy the laws as well.
-    """
-    k = len(contacts)
-    for shift in null_space(G):
-        moved = [i for i in range(k) if abs(shift[i]) > SAME_VELOCITY]
-        inside = all(found[i] > ALLOWED * np.abs(found).max() or contacts[i].two_sided for i in moved)
-        if moved and inside and np.abs(W @ shift).max() > SAME_VELOCITY:
-            names = [contacts[i].name for i in moved]
-            raise ConstraintError(_shared_impulse(names, "their friction differs"))
-
-
-def _shared_impulse(names: Sequence[str], reason: str) -> str:
-    return (
-        f"the velocities after an impact must not depend on how contacts share its impulse; those of {quoted(names)} "
-        f"do, since {reason}, and rigid bodies do not determine the shares. Give them equal coefficients, leave out "
-        f"some of them, or pass `solver=da.MoreauJean(step)`."
     )
 
 

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
-from dalembert.impacts.impulses import ImpulseContact, in_phases, no_impulses, refuse_undetermined
+from dalembert.impacts.impulse_shares import ALLOWED, ImpulseContact, Shares, at_rest, in_phases, shares
+from dalembert.impacts.impulses import no_impulses
 from dalembert.numerics.tolerances import RANK_TOLERANCE, ROUNDING
 
 SWEEPS = (0, 5, 20, 100, 400, 1600, 6400)
@@ -56,15 +59,17 @@ def impulses_in_space(
     ]
     two_sided = tuple(contact.two_sided for contact in contacts)
 
-    def solution(restitution: Floats, least: Floats) -> Floats:
+    def solution(restitution: Floats, least: Floats) -> Shares:
         aim = velocities.copy()
         aim[:k] *= 1 + restitution
         laws = _Laws(scaled, aim, np.array(friction), least, places, two_sided)
         found = laws.solution()
         if found is None:
             raise ConstraintError(no_impulses(contacts))
-        refuse_undetermined(contacts, laws.derivative(found), scaled, found)
-        return found
+        after, size = scaled @ found + aim, float(np.abs(velocities).max())
+        touching = at_rest(contacts, found, after[:k], least, size)
+        holding, inward = laws.at_limit(found, after, size)
+        return shares(contacts, laws.derivative(found, touching | holding, holding), scaled, found, least, inward)
 
     return in_phases(contacts, scaled, solution) / unit
 
@@ -126,21 +131,39 @@ class _Laws:
                 wanted[i] = max(wanted[i], self.least[i])
         return wanted
 
-    def derivative(self, impulses: Floats) -> Floats:
-        """Return the derivative (r, r) of the impulses minus the nearest admissible ones."""
+    def at_limit(self, impulses: Floats, after: Floats, size: float) -> tuple[NDArray[np.bool_], list[Floats]]:
+        """Return which contacts (k,) stick at the limit of their friction, and the gradients of what is left of it."""
+        holding, inward = np.zeros(len(self.least), bool), list[Floats]()
+        for i, own in enumerate(self.tangents):
+            F, limit = float(np.linalg.norm(impulses[own])), self._limit(i, impulses[i])
+            still = np.linalg.norm(after[own]) <= ALLOWED * size
+            if still and F > 0 and limit - ALLOWED * np.abs(impulses).max() <= F:
+                holding[i] = True
+                gradient = np.zeros(len(impulses))
+                gradient[i], gradient[own] = self.friction[i] * np.sign(impulses[i]), -impulses[own] / F
+                inward.append(gradient)
+        return holding, inward
+
+    def derivative(self, impulses: Floats, presses: Any = None, sticks: Any = None) -> Floats:
+        """Return the derivative (r, r) of the impulses minus the nearest admissible ones.
+
+        ``presses`` and ``sticks`` (k,) are contacts that do so although they are at the limit of separating or sliding.
+        """
+        none = np.zeros(len(self.least), bool)
+        presses, sticks = (none if given is None else given for given in (presses, sticks))
         wanted = impulses - self.W @ impulses - self.before
         identity = np.eye(len(impulses))
         found = self.W.copy()
         for i, own in enumerate(self.tangents):
             P, length = impulses[i], float(np.linalg.norm(wanted[own]))
-            if not self.two_sided[i] and wanted[i] <= self.least[i]:  # separates
+            if not self.two_sided[i] and wanted[i] <= self.least[i] and not presses[i]:  # separates
                 found[i] = identity[i]
             limit = self._limit(i, P)
-            if length > limit:  # slides
+            if length > limit and not sticks[i]:  # slides
                 along = wanted[own] / length
                 turning = limit / length * (np.eye(len(along)) - np.outer(along, along))
                 found[own] = identity[own] - turning @ (identity - self.W)[own]
-                found[own, i] -= self.friction[i] * along * (np.sign(P) if self.two_sided[i] else P > 0)
+                found[own, i] -= self.friction[i] * along * (np.sign(P) if self.two_sided[i] else presses[i] or P > 0)
         return found
 
     def _sweep(self, impulses: Floats) -> None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
-from dalembert.impacts.impulses import ALLOWED, MOST_STATES, SAME_VELOCITY, ImpulseContact, impact_impulses
+from dalembert.impacts.impulse_shares import ALLOWED, SAME_VELOCITY, ImpulseContact
+from dalembert.impacts.impulses import MOST_STATES, impact_impulses
 
 SYSTEMS_AT_ONCE = 2**15
 """Linear systems that are solved at once, to bound their memory."""

@@ -18,7 +18,8 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.errors import ConstraintError
-from dalembert.impacts.impulses import ImpulseContact, Impulses, endless_impact
+from dalembert.impacts.impulse_shares import ImpulseContact
+from dalembert.impacts.impulses import Impulses, endless_impact
 from dalembert.numerics.tolerances import TINY
 
 TOLERANCE = 3e-14
