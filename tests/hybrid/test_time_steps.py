@@ -375,14 +375,14 @@ def test_a_saved_run_is_reproduced_with_its_own_steps(tmp_path: Path) -> None:
         da.reproduce(system, loaded, solver=None)
 
 
-def falling_rope(n=9):
+def falling_rope(n=9, factor=2.0):
     """A rope of rods, two of which are stated twice, that falls on a rough floor."""
     x, y = da.coordinates("x", n), da.coordinates("y", n)
     u, v, w, z = da.coordinates("u v w z")
     ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
     distance = (u - w) ** 2 + (v - z) ** 2 - 1
     rods = da.Constraint.over(distance, ends, name="rod")
-    again = da.Constraint.over(2 * distance, {key: places[:2] for key, places in ends.items()}, name="again")
+    again = da.Constraint.over(factor * distance, {key: places[:2] for key, places in ends.items()}, name="again")
     friction = da.Coulomb(0.3, velocity=u.diff(da.t), normal_force=da.multiplier("floor"))
     floor = da.Constraint.over(
         sp.Ge(v + 0 * u, 0), {u: x, v: y}, name="floor", restitution=0.2, impact="moreau", nonideal=friction
@@ -393,9 +393,10 @@ def falling_rope(n=9):
     return da.System((x, y), 1, {y: -9.81}, (rods, again, floor)), q
 
 
-def test_equations_of_many_coordinates_are_eliminated_sparsely(monkeypatch):
+@pytest.mark.parametrize("factor", [2.0, 1e6])
+def test_equations_of_many_coordinates_are_eliminated_sparsely(monkeypatch, factor):
     """The same motion as by arrays of n × n numbers; impulses of redundant rods are only determined together."""
-    system, q = falling_rope()
+    system, q = falling_rope(factor=factor)
     times, method = np.linspace(0, 0.6, 4), da.MoreauJean(5e-3, max_sweeps=100_000)
     wanted = da.simulate(system, q, 0 * q, times, solver=method)
     monkeypatch.setattr("dalembert.hybrid.mobility.LARGEST_DENSE", 0)

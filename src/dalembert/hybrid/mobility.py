@@ -88,8 +88,13 @@ class Mobility:
             return cls(code.mass.weights, nothing, nothing, nothing.T, np.zeros((0, 0)))
         inverse = np.linalg.inv(code.mass.matrix().toarray())
         A = code.A[equations].toarray()
-        # the pseudo-inverse, since redundant equations are allowed as in all other runs
-        gram = np.linalg.pinv(A @ inverse @ A.T, rcond=RANK_TOLERANCE, hermitian=True)
+        # the pseudo-inverse, since redundant equations are allowed as in all other runs; of rows of equal length, since
+        # the units of an equation must not decide whether it counts
+        S = A @ inverse @ A.T
+        lengths = np.sqrt(S.diagonal())
+        lengths[lengths == 0] = 1.0
+        units = np.outer(lengths, lengths)
+        gram = np.linalg.pinv(S / units, rcond=RANK_TOLERANCE, hermitian=True) / units
         return cls(None, inverse, A, inverse @ A.T @ gram, gram)
 
     def met(self, v: Floats, wanted: Floats) -> Floats:
