@@ -73,6 +73,18 @@ def test_the_schema_accepts_files(text):
     assert valid(tomllib.loads(text), schema(), schema())
 
 
+def test_the_schema_accepts_systems_by_arrays(tmp_path):
+    x, y = da.coordinates("x", 120), da.coordinates("y", 120)
+    u, v, s = da.coordinates("u v s")
+    m, k = da.parameters("m k")
+    masses = da.MassEntries.over({(u, u): 3, (u, v): v / 9, (v, v): m}, {u: x, v: y, m: da.parameters("m", 120)})
+    forces = [{x: 1}, da.AppliedForce.over({u: -k * u, v: k}, {u: x[::2], v: s, k: [1 / (1 + i) for i in range(60)]})]
+    system = da.System((x, y, s), [masses, {s: 1}], forces, da.Constraint.over(u - v, {u: x, v: y}, name="tie"))
+    path = system.save(tmp_path / "a.toml", parameters={"m": range(120)}, q0=range(241), qd0=[0] * 241)
+    assert valid(tomllib.loads(path.read_text()), schema(), schema())
+    assert da.load(path).q0 == tuple(range(241))
+
+
 @pytest.mark.parametrize("name", ["swarm", "bead", "measured", "five-bar", "pin-friction", "arm-circle-inertia"])
 def test_the_schema_accepts_what_is_written(name, tmp_path):
     path = model_of(da.gallery.case(name)).save(tmp_path / "a.toml")

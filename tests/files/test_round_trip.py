@@ -497,9 +497,6 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     twice = [da.Servo(n, xd - 1, by=da.Actuator("u", x, limit=k)) for k, n in ((1, "a"), (2, "b"))]
     with pytest.raises(da.ModelError, match="actuators in a file must differ in name; given twice: `u`"):
         da.model.servo_document.write_actuators(twice)
-    long = da.System((da.coordinates("w", 300),), 1, ())
-    with pytest.raises(da.ModelError, match="arrays of 300 coordinates cannot be written"):
-        long.save(tmp_path / "a.toml")
     with pytest.raises(da.ModelError, match=r"a controller made by `da\.controller`"):
         da.ModelFile(system=system, settings={"control": object()}).save(tmp_path / "a.toml")
     with pytest.raises(da.ModelError, match="a model file can hold `Viscous`"):

@@ -7,7 +7,7 @@ import codecs
 import io
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -50,15 +50,21 @@ def add_checks(table: Table, rows: tuple[Row, ...], name: str) -> None:
     table.add_section()
 
 
+MOST_LISTED = 100
+"""Largest number of coordinates, constraints or values that are listed."""
+
+
 def end_table(found: Trajectory, units: Mapping[str, str]) -> Table:
     """Return a table of the state at the end of a motion, with the units that are known."""
     steps, seconds = found.statistics["steps"], found.statistics["seconds"]
     took = f"{counted(steps, 'step')}, computed in {seconds:.1f} s"
     time = _measured(f"{found.t[-1]:g}", units.get("t"))
     table = Table("coordinate", "value", "velocity", title=f"At t = {time} ({took})")
-    for k, name in enumerate(found.coordinates):
+    for k, name in enumerate(found.coordinates[:MOST_LISTED]):
         value = _measured(f"{found.q[-1, k]:.12g}", units.get(name))
         table.add_row(name, value, _measured(f"{found.qd[-1, k]:.12g}", column_unit(f"{name}'", units)))
+    if len(found.coordinates) > MOST_LISTED:
+        table.add_row(f"and {len(found.coordinates) - MOST_LISTED} more", "", "")
     return table
 
 
@@ -70,9 +76,11 @@ def facts_table(case: Case) -> Table:
     """Return a table of the system, the numbers and the start of a case."""
     system = case.system
     facts = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    facts.add_row("coordinates", ", ".join(system.coordinate_names))
+    facts.add_row("coordinates", _cut(system.coordinate_names))
     facts.add_row("parameters", assignments(case.parameters, case.units) or "none")
-    facts.add_row("constraints", ", ".join(f"{c.name} ({c.level})" for c in system.constraints) or "none")
+    large = system.is_large
+    constraints = system.constraint_names if large else [f"{c.name} ({c.level})" for c in system.constraints]
+    facts.add_row("constraints", _cut(constraints) or "none")
     if system.servos:
         facts.add_row("servos", ", ".join(map(_servo_text, system.servos)))
     names, times, unit = system.coordinate_names, case.times, case.units.get
@@ -100,7 +108,14 @@ def _servo_text(servo: Any) -> str:
 def assignments(values: Any, units: Mapping[str, str] | None = None) -> str:
     """Return values by name as text, with their units if they are known: `a0 = 0.2, g = 9.81 m/s^2`."""
     known = units or {}
-    return ", ".join(f"{name} = {_measured(f'{value:g}', known.get(name))}" for name, value in dict(values).items())
+    texts = {name: f"{len(own)} values" if isinstance(own, tuple) else f"{own:g}" for name, own in dict(values).items()}
+    return _cut([f"{name} = {_measured(text, known.get(name))}" for name, text in texts.items()])
+
+
+def _cut(texts: Sequence[str]) -> str:
+    """Return texts in a line; of those of a large system the first ones."""
+    more = f", and {len(texts) - MOST_LISTED} more" if len(texts) > MOST_LISTED else ""
+    return ", ".join(texts[:MOST_LISTED]) + more
 
 
 _SPELLINGS = {

@@ -10,6 +10,9 @@ from typing import Any
 LONGEST_ARRAY_LINE = 110
 """Longest line of an array; longer ones have one entry per line."""
 
+IN_ONE_LINE = ("coordinates",)
+"""Keys of arrays of short tables, which are written as an array and not as sections."""
+
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -28,12 +31,13 @@ def toml_text(document: Mapping[str, Any]) -> str:
     name = "rod"
     <BLANKLINE>
     """
-    plain = {key: value for key, value in document.items() if not _is_table(value) and not _are_tables(value)}
+    sections = {key for key, value in document.items() if _are_tables(value) and key not in IN_ONE_LINE}
+    plain = {key: value for key, value in document.items() if not _is_table(value) and key not in sections}
     blocks = [_lines(plain)] if plain else []
     for key, value in document.items():
         if _is_table(value):
             blocks.append([f"[{_key(key)}]", *_lines(value)])
-        elif _are_tables(value):
+        elif key in sections:
             blocks += [[f"[[{_key(key)}]]", *_lines(table)] for table in value]
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
@@ -44,6 +48,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _are_tables(value: Any) -> bool:
+    """Return whether a value is written as an array of tables, one section for each."""
     return isinstance(value, list) and bool(value) and all(isinstance(entry, Mapping) for entry in value)  # pyright: ignore
 
 

@@ -66,6 +66,7 @@ def _definitions() -> dict[str, Schema]:
         "several": _either(expression, _array(expression)),
         "point": _either(_TEXT, _array(expression)),
         "by-coordinate": _either(_array(expression), _by_name(expression)),
+        "start": _either(_array(expression), _by_name(_ref("several"))),
         "law": law,
         "laws": _either(_ref("law"), _array(_ref("law")), _ref("by-coordinate")),
         "equation": _either(_TEXT, _table({"name": _TEXT, "equation": _TEXT}, ("name", "equation"))),
@@ -79,7 +80,7 @@ def _settings() -> Schema:
     drift = _table({"type": {"enum": list(DRIFTS)}, **arguments}, ("type",))
     formulation = _table({"type": {"enum": list(FORMULATIONS)}, "weight": _ref("nested")}, ("type",))
     return _table(
-        {"q0": _ref("by-coordinate"), "qd0": _ref("by-coordinate"), "times": _ref("times")}
+        {"q0": _ref("start"), "qd0": _ref("start"), "times": _ref("times")}
         | dict.fromkeys(TOLERANCES, _ref("expression"))
         | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFTS)}, drift)}
         | {"formulation": _either({"enum": list(FORMULATIONS)}, formulation)}
@@ -102,11 +103,18 @@ def _control() -> Schema:
     return _table(own | {"model": {"type": "object"}})
 
 
+def _of_arrays(terms: Mapping[str, Schema]) -> list[Schema]:
+    """Return the schemas of the terms of a system stated by arrays: along its coordinates, and groups with ``over``."""
+    along, over = _by_name(_ref("several")), _by_name(_ref("nested"))
+    groups = [_table({key: own, "over": over}, (key, "over")) for key, own in terms.items()]
+    return [along, _array(_either(*groups, along))]
+
+
 def _parts() -> dict[str, Schema]:
     """Return the schemas of the entries of systems and mechanisms."""
     expression = _ref("expression")
     contact = {key: _ref(kind.shape) for key, kind in CONTACT_KEYS.items()}
-    stated = {"name": _TEXT, "nonideal": _ref("laws"), **contact}
+    stated = {"name": _TEXT, "nonideal": _ref("laws"), "over": _by_name(_ref("nested")), **contact}
     constraint = _either(
         _table({"equation": _TEXT, **stated}, ("equation",)), _table({"inequality": _TEXT, **stated}, ("inequality",))
     )
@@ -123,9 +131,18 @@ def _parts() -> dict[str, Schema]:
     }
     coefficient = {"owner": _TEXT, "name": _TEXT, "value": expression, "positive": _BOOLEAN, "otherwise": _TEXT}
     return {
-        "coordinates": _array(_TEXT),
-        "mass_matrix": _either(_array(_ref("vector")), _table({"diagonal": _ref("vector")}, ("diagonal",))),
-        "applied_force": _ref("by-coordinate"),
+        "coordinates": _array(_either(_TEXT, _table({"name": _TEXT, "count": _NUMBER}, ("name", "count")))),
+        "mass_matrix": _either(
+            _array(_ref("vector")),
+            _table({"diagonal": _ref("vector")}, ("diagonal",)),
+            _ref("nested"),
+            *_of_arrays({"entries": _array(_array(expression))}),
+        ),
+        "applied_force": _either(
+            _ref("by-coordinate"),
+            expression,
+            *_of_arrays({"components": _by_name(expression), "potential": expression}),
+        ),
         "lagrangian": expression,
         "nonideal": _ref("laws"),
         "bodies": _array(_objects(BODIES)),
@@ -142,13 +159,13 @@ def _parts() -> dict[str, Schema]:
 def schema() -> Schema:
     """Return the JSON schema of model files."""
     expression, assumptions = _ref("expression"), _table(dict.fromkeys(ASSUMPTIONS, _BOOLEAN))
-    parameter = _table({"value": _ref("expression"), "unit": _TEXT, "assumptions": assumptions})
+    parameter = _table({"value": _ref("several"), "unit": _TEXT, "assumptions": assumptions, "count": _NUMBER})
     check = {"what": _TEXT, "expression": expression, "expected": expression, "tolerance": expression}
     texts = {"kind": {"enum": list(INTERPOLATIONS)}, "extend": {"enum": list(EXTENSIONS)}, "file": _TEXT}
     entries: dict[str, Schema] = {
         "format": {"const": FORMAT},
         **dict.fromkeys(("title", "about", "source"), _TEXT),
-        "parameters": _either(_array(_TEXT), _by_name(_either(expression, parameter))),
+        "parameters": _either(_array(_TEXT), _by_name(_either(_ref("several"), parameter))),
         "signals": _by_name(_table({key: _either(_TEXT, _array(_NUMBER)) for key in ("times", "values")} | texts)),
         "definitions": _by_name(expression),
         **_parts(),

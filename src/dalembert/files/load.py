@@ -23,7 +23,7 @@ from dalembert.model.document_work import require_few_values
 from dalembert.model.expression_work import LARGEST_FILE, MOST_DERIVED, TOO_MUCH_DERIVED
 from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
-from dalembert.model.value_document import FORMAT, read_parameters, read_state, read_times
+from dalembert.model.value_document import FORMAT, array_statement, read_parameters, read_state, read_times
 from dalembert.model.work_limit import WorkLimitReached, limited_work
 
 COMMON_KEYS = (
@@ -145,10 +145,12 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
         system = mechanism.system
     else:
         mechanism, system = None, read_system(document, scope)
-    values, units = read_parameters(table.get("parameters"))
+    values, units = read_parameters(table.get("parameters"), scope.arrays)
     run = _run(table.get("simulate"), scope, system, values)
     events = run.get("settings", {}).get("events", ())
-    _require_used(table, {*system.parameter_names, *(name for event in events for name in event.parameters)})
+    stated = array_statement(system)
+    own = system.parameter_names if stated is None else tuple(stated.parameters)
+    _require_used(table, {*own, *(name for event in events for name in event.parameters)})
     texts = {key: table[key].text() for key in ("title", "about", "source") if key in table}
     return ModelFile(
         system=system,
@@ -191,7 +193,7 @@ def _run(entry: DocumentEntry | None, scope: Scope, system: System, values: Mapp
         return {}
     table = entry.table(("q0", "qd0", "times", *RUN_SETTINGS))
     found: dict[str, Any] = {
-        key: read_state(table[key], system.coordinate_names) for key in ("q0", "qd0") if key in table
+        key: read_state(table[key], system.coordinate_names, scope.arrays) for key in ("q0", "qd0") if key in table
     }
     if "times" in table:
         found["times"] = read_times(table["times"])

@@ -20,10 +20,9 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.mechanism_document import mechanism_document
 from dalembert.model.document import write_expression
-from dalembert.model.input_values import named_values
 from dalembert.model.system import System
 from dalembert.model.system_document import system_document
-from dalembert.model.value_document import save_document, value_entries
+from dalembert.model.value_document import array_statement, save_document, value_entries, values_by_name
 from dalembert.verbs import simulate
 
 
@@ -99,7 +98,7 @@ class ModelFile:
         return 0.0 if self.times is None else float(self.times[0])
 
     def _values(self, parameters: Any) -> dict[str, float]:
-        changed = {} if parameters is None else named_values(parameters, "parameters")
+        changed = {} if parameters is None else values_by_name(parameters, array_statement(self.system))
         return {**self.parameters, **changed}
 
     def simulate(
@@ -140,8 +139,7 @@ class ModelFile:
 
     def points_along(self, run: Trajectory) -> dict[str, tuple[Any, ...]]:
         """Return the points for an animation along a trajectory, by name."""
-        state = np.concatenate([run.q, run.qd], axis=1)
-        return {name: tuple(values_of(self.system, own, run.t, state, run).T) for name, own in self.points.items()}
+        return {name: tuple(values_of(self.system, own, run).T) for name, own in self.points.items()}
 
     def save(self, path: str | Path) -> Path:
         """Write the model to a TOML file, which ``da.load`` reads, and return its path.

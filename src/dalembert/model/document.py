@@ -64,8 +64,9 @@ class DocumentEntry:
             raise self.expected("a table")
         given: Mapping[str, Any] = self.value
         found = {key: DocumentEntry(value, (*self.path, key), self.budget) for key, value in given.items()}
+        allowed = frozenset(known or ())
         for key, entry in found.items():
-            if known is not None and key not in known:
+            if known is not None and key not in allowed:
                 near = difflib.get_close_matches(key[:100], known, n=1)
                 hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {quoted(known)}."
                 raise entry.error(f"unknown key `{key[:100]}`. {hint}")
@@ -153,12 +154,14 @@ class Scope:
     names             coordinates, parameters and definitions by name
     bodies, joints    of a mechanism, by name
     folder            that of the file, None for a text
+    arrays            of coordinates and of parameters, by name
     """
 
     names: dict[str, Any] = field(default_factory=dict[str, Any])
     bodies: dict[str, Any] = field(default_factory=dict[str, Any])
     joints: dict[str, Any] = field(default_factory=dict[str, Any])
     folder: Path | None = None
+    arrays: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def parsed(self, entry: DocumentEntry, parser: Callable[..., Parsed] = parse) -> Parsed:
         """Return a parsed expression; a number stands for itself."""

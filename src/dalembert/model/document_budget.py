@@ -9,6 +9,7 @@ from typing import Any
 from dalembert.model.derived_work import work_of_constraint
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_work import (
+    MOST_COPIES,
     MOST_DERIVED_LATER,
     MOST_PARTS_OF_FILE,
     MOST_WORK_OF_FILE,
@@ -24,6 +25,7 @@ class Budget:
     work: int = MOST_WORK_OF_FILE
     parts: int = MOST_PARTS_OF_FILE
     derived: int = MOST_DERIVED_LATER
+    elements: int = MOST_COPIES
 
     def taken(self, part: Parsed) -> str:
         """Take a parsed text from the budget; return the problem if that is exceeded, else nothing."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -61,9 +62,14 @@ def expression_text(expression: Any) -> str:
     return text
 
 
+_ELEMENT = re.compile(r"\w+\[[0-9]+\]")
+"""The name of an element of an array."""
+
+
 def name_text(name: str) -> str:
     """Return a name as text, between backquotes if it is not a plain word."""
-    if name.isidentifier() and name not in WORDS and name not in CONSTANTS:
+    plain = name.isidentifier() or (_ELEMENT.fullmatch(name) and name.split("[")[0].isidentifier())
+    if plain and name not in WORDS and name not in CONSTANTS:
         return name
     if "`" in name or "\n" in name:
         raise ModelError([f"a name in a file must contain neither backquotes nor line breaks; got {name!r}."])

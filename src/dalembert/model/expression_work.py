@@ -33,6 +33,9 @@ ORDINARY_JOINT = 5_000
 MOST_VALUES_OF_FILE = 30_000
 """Largest number of values of a file: numbers, texts and tables."""
 
+MOST_COPIES = 1_000_000
+"""Largest number of elements of all index sets of a file: copies of a group times the arrays it is stated over."""
+
 MOST_PARTS_OF_FILE = 100_000
 """Largest number of parts of all expressions of a file."""
 

@@ -73,6 +73,11 @@ class LargeStatement:
         return Positions(self.pieces)
 
     @property
+    def is_given(self) -> bool:
+        """Whether the system was stated by arrays, and not derived from a mechanism or a Lagrangian."""
+        return not self.rates and self.placed is None and self.lagrangian is None
+
+    @property
     def has_contacts(self) -> bool:
         """Whether constraints open and close."""
         return any(group.template.one_sided for group in self.constraints)

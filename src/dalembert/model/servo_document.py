@@ -39,6 +39,10 @@ def _read_direction(entry: DocumentEntry, scope: Scope) -> Any:
     if not isinstance(entry.value, str):
         given = read_by_coordinate(entry, scope)
         return {scope.names.get(key, key): own for key, own in given.items()} if isinstance(given, dict) else given
+    if isinstance(entry.value, str) and entry.value in scope.names and entry.value not in scope.arrays:
+        own = scope.names[entry.value]  # elements of arrays are not among the names that are listed
+        if isinstance(own, AppliedUndef):
+            return own
     coordinates = {name: own for name, own in scope.names.items() if isinstance(own, AppliedUndef)}
     known = {**coordinates, **scope.joints}
     return known[entry.text(list(known))]

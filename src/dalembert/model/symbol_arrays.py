@@ -151,4 +151,6 @@ def _numbers(given: Any, count: int) -> Any:
     if isinstance(given, ParameterArray):
         return given
     values = given if is_many(given) else [given] * count
-    return tuple(values) if any(isinstance(value, sp.Basic) for value in values) else np.asarray(values, float)
+    if any(isinstance(value, sp.Basic) for value in values):
+        return tuple(as_expression(value, "a value of a group") for value in values)
+    return np.asarray(values, float)

@@ -12,6 +12,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
+from dalembert.model.array_document import declares_array, has_arrays, read_parameter_array
 from dalembert.model.document import (
     DocumentEntry,
     DocumentError,
@@ -25,6 +26,7 @@ from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_text import expression_text, name_text
 from dalembert.model.expression_work import TOO_MUCH_DERIVED
 from dalembert.model.graph import operations
+from dalembert.model.large_document import read_forces, read_group, read_masses, read_pieces, write_statement
 from dalembert.model.law_document import read_by_coordinate, read_constraint, read_laws, write_constraint, write_laws
 from dalembert.model.laws import Coefficient
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuators, write_servo
@@ -74,10 +76,15 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
 
 def read_names(table: Mapping[str, DocumentEntry], scope: Scope) -> tuple[Any, ...]:
     """Declare coordinates, parameters, signals and definitions of a document in a scope; return the coordinates."""
-    found = read_coordinates(table["coordinates"], scope) if "coordinates" in table else ()
+    by_arrays = "coordinates" in table and has_arrays(table["coordinates"])
+    read = read_pieces if by_arrays else read_coordinates
+    found = read(table["coordinates"], scope) if "coordinates" in table else ()
     for name in declared(table.get("parameters"), "parameter"):
         if name in scope.names:
             raise table["parameters"].error(f"a parameter must not have the name of a coordinate; got `{name}`.")
+        if by_arrays and declares_array(table["parameters"], name):
+            read_parameter_array(table["parameters"].table()[name], scope, name)
+            continue
         scope.names[name] = sp.Symbol(name, **read_assumptions(table["parameters"], name))
     if "signals" in table:
         read_signals(table["signals"], scope)
@@ -109,7 +116,7 @@ def read_system(document: DocumentEntry, scope: Scope) -> System:
     table = document.table(required=("coordinates",))
     coordinates = read_names(table, scope)
     values: dict[str, Any] = {}
-    for key, read in _READERS.items():
+    for key, read in (_READERS | (_ARRAY_READERS if scope.arrays else {})).items():
         if key in table:
             values[key] = read(table[key], scope)
     actuators = read_actuators(table["actuators"], scope) if "actuators" in table else {}
@@ -158,6 +165,13 @@ _READERS: dict[str, Any] = {
 }
 
 
+_ARRAY_READERS: dict[str, Any] = {
+    "mass_matrix": read_masses,
+    "applied_force": read_forces,
+    "constraints": lambda entry, scope: tuple(read_group(own, scope) for own in entry.list()),
+}
+
+
 @contextmanager
 def located(document: DocumentEntry) -> Generator[None]:
     """Give the problems of a whole model the place of the entry that they name."""
@@ -192,13 +206,8 @@ def system_document(system: System) -> dict[str, Any]:
     """
     if system.feedback is not None or system.conserved is not None:
         raise ModelError(["a system with a controller or conserved integrals attached cannot be written to a file."])
-    if system.is_large:
-        raise ModelError(
-            [
-                f"a system stated by arrays of {len(system.coordinate_names)} coordinates cannot be written to a file, "
-                f"which holds its terms one by one; state a smaller one, or keep the Python script."
-            ]
-        )
+    if system.statement is not None and system.deferred is None:
+        return write_statement(system.statement) | written_parts((), system.servos, system.nonideal)
     document: dict[str, Any] = {"coordinates": list(system.coordinate_names)}
     if not _follows_from_lagrangian(system):
         document["mass_matrix"] = _write_matrix(system.mass_matrix)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,20 +15,22 @@ from sympy.core.facts import InconsistentAssumptions
 from dalembert.common.target_path import target_path
 from dalembert.common.toml_text import toml_text
 from dalembert.errors import InputError, ModelError
+from dalembert.model.array_document import numbers_entry, read_numbers, require_known
 from dalembert.model.document import DocumentEntry
 from dalembert.model.document_texts import require_writable
 from dalembert.model.document_work import require_readable
 from dalembert.model.expression_work import LARGEST_FILE
-from dalembert.model.input_values import named_values, state_values, time_values
-from dalembert.model.ordering import unknown_names
+from dalembert.model.input_values import as_numbers, named_values, state_values, time_values
+from dalembert.model.ordering import by_name, name_of, unknown_names
 from dalembert.model.signal_document import with_csv_files
+from dalembert.model.symbol_arrays import CoordinateArray
 from dalembert.model.symbols import free_parameters
 from dalembert.model.system_expressions import terms_of
 
 FORMAT = 1
 """Version of the format of model files."""
 
-PARAMETER_KEYS = ("value", "unit", "assumptions")
+PARAMETER_KEYS = ("value", "unit", "assumptions", "count")
 
 ASSUMPTIONS = (
     *("real", "positive", "negative", "nonnegative", "nonpositive", "nonzero", "zero", "finite", "integer"),
@@ -87,18 +90,24 @@ def value_entries(
 
     ``further`` parameters are not those of the system, but of events.
     """
-    given = {} if parameters is None else named_values(parameters, "parameters")
-    names, own = tuple(dict.fromkeys((*system.parameter_names, *sorted(further)))), dict(units or {})
+    stated = array_statement(system)
+    own_names = system.parameter_names if stated is None else tuple(stated.parameters)
+    given = values_by_name({} if parameters is None else parameters, stated)
+    names, own = tuple(dict.fromkeys((*own_names, *sorted(further)))), dict(units or {})
     problems = unknown_names(names, given, "parameters", "parameter")
     if problems:
         raise InputError(" ".join(problems))
     entries: dict[str, Any] = {}
     if names:
         assumed = assumptions_of(system)
-        written = {name: _parameter(given.get(name), own.pop(name, None), assumed.get(name)) for name in names}
+        sizes = {} if stated is None else stated.parameters
+        written = {
+            name: _parameter(given.get(name), own.pop(name, None), assumed.get(name), sizes.get(name, 0))
+            for name in names
+        }
         entries["parameters"] = written if any(value != {} for value in written.values()) else list(names)
     run = {
-        key: _state(system.coordinate_names, value, key)
+        key: _state(system.coordinate_names, value, key, stated)
         for key, value in (("q0", q0), ("qd0", qd0))
         if value is not None
     }
@@ -106,7 +115,33 @@ def value_entries(
     return entries | ({"simulate": run} if run else {}) | ({"units": own} if own else {})
 
 
-def _parameter(value: float | None, unit: str | None, assumptions: dict[str, bool] | None) -> Any:
+def array_statement(system: Any) -> Any:
+    """Return the statement of a system by arrays, in which a file holds it; None for any other system."""
+    stated = system.statement
+    return stated if stated is not None and system.deferred is None and stated.is_given else None
+
+
+def values_by_name(given: Any, stated: Any) -> dict[str, Any]:
+    """Return numbers by name; those of arrays of parameters are arrays."""
+    if stated is None:
+        return named_values(given, "parameters")
+    named, problems = by_name(given, "parameters", "parameter")
+    if named is None or problems:
+        return named_values(given, "parameters")  # with its error
+    found: dict[str, Any] = {}
+    for name, value in named.items():
+        numbers, size = as_numbers(value, f"parameters[{name}]"), stated.parameters.get(name, 0)
+        shape = (size,) if size else ()
+        if numbers.shape not in (shape, ()):
+            raise InputError(f"`parameters` must give `{name}` the shape {shape}; got {numbers.shape}.")
+        found[name] = float(numbers) if numbers.shape == () else tuple(numbers.tolist())
+    return found
+
+
+def _parameter(value: Any, unit: str | None, assumptions: dict[str, bool] | None, size: int = 0) -> Any:
+    if size:
+        numbers: Any = {} if value is None else {"value": value if isinstance(value, float) else numbers_entry(value)}
+        return {"count": size, **numbers} | ({} if unit is None else {"unit": unit})
     table: dict[str, Any] = {} if value is None else {"value": value}
     table |= {} if unit is None else {"unit": unit}
     table |= {"assumptions": assumptions} if assumptions else {}
@@ -142,8 +177,16 @@ def read_assumptions(entry: DocumentEntry, name: str) -> dict[str, bool]:
     return found
 
 
-def _state(names: Sequence[str], given: Any, argument: str) -> Any:
+def _state(names: Sequence[str], given: Any, argument: str, stated: Any = None) -> Any:
     values = [float(value) for value in state_values(names, given, argument)]
+    if stated is not None:
+        rest, found = iter(values), dict[str, Any]()
+        for piece in stated.pieces:
+            own = [next(rest) for _ in range(len(piece))] if isinstance(piece, CoordinateArray) else next(rest)
+            found[piece.name if isinstance(piece, CoordinateArray) else name_of(piece)] = (
+                numbers_entry(own) if isinstance(own, list) else own
+            )
+        return found
     return dict(zip(names, values, strict=True)) if len(names) <= MOST_BY_NAME else values
 
 
@@ -156,19 +199,22 @@ def times_entry(given: Any) -> Any:
     return [float(time) for time in times]
 
 
-def read_parameters(entry: DocumentEntry | None) -> tuple[dict[str, float], dict[str, str]]:
+def read_parameters(
+    entry: DocumentEntry | None, arrays: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return values and units of parameters; those without a value or a unit are left out."""
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     units: dict[str, str] = {}
     if entry is None or isinstance(entry.value, list):
         return values, units
     for name, own in entry.table().items():
+        size = arrays[name].size if name in arrays else 0
         if not isinstance(own.value, Mapping):
-            values[name] = own.number()
+            values[name] = tuple(read_numbers(own, size)) if size else own.number()
             continue
-        table = own.table(PARAMETER_KEYS)
+        table = own.table(PARAMETER_KEYS if size else PARAMETER_KEYS[:-1])
         if "value" in table:
-            values[name] = table["value"].number()
+            values[name] = tuple(read_numbers(table["value"], size)) if size else table["value"].number()
         if "unit" in table:
             units[name] = table["unit"].text()
     return values, units
@@ -186,10 +232,21 @@ def read_times(entry: DocumentEntry) -> Any:
         return time_values(np.linspace(parts[0], parts[1], int(parts[2])), "times", increasing=True)
 
 
-def read_state(entry: DocumentEntry, names: Sequence[str]) -> tuple[float, ...]:
+def read_state(
+    entry: DocumentEntry, names: Sequence[str], arrays: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[float, ...]:
     """Return numbers in the order of the coordinates, from an array or a table by name."""
     key = str(entry.path[-1])
-    if isinstance(entry.value, Mapping):
+    if isinstance(entry.value, Mapping) and arrays:
+        known, given = frozenset(names), dict[str, float]()
+        for name, own in entry.table().items():
+            if name in arrays:
+                given.update(zip(arrays[name].names, read_numbers(own, arrays[name].size), strict=True))
+            elif name in known:
+                given[name] = own.number()
+            else:
+                require_known(own, name, [*arrays, *names])
+    elif isinstance(entry.value, Mapping):
         given: Any = {name: own.number() for name, own in entry.table(names).items()}
     else:
         given = entry.numbers()
