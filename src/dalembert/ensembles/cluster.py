@@ -37,7 +37,7 @@ def results_on_cluster(
         raise InputError(f"`client` must be a `dask.distributed.Client`; got {type(client).__name__}.")
     # one thread for a block: the workers run as many blocks at once as they have threads
     whole = client.submit(pickle.loads, pickle.dumps(replace(study, threads=1)), pure=False)
-    waiting, numbers = iter(missing), dict[Any, int]()
+    waiting, numbers, unfinished = iter(missing), dict[Any, int](), dict[Any, Any]()
 
     def submitted(k: int) -> Any:
         own = members.subset(blocks[k].members)
@@ -47,18 +47,23 @@ def results_on_cluster(
             if client.status in ("closing", "closed"):
                 raise DeviceError(LOST_CLIENT) from None
             raise
-        numbers[future.key] = k
+        numbers[future.key], unfinished[future.key] = k, future
         return future
 
     known: Any = client.nthreads()
     threads = max(sum(known.values()), 1)
     running = as_completed([submitted(k) for k in islice(waiting, WAITING_BLOCKS * threads)])
-    for future in running:
-        k, result = numbers.pop(future.key), _result(future)
-        future.release()
-        for another in islice(waiting, 1):
-            running.add(submitted(another))
-        yield k, result
+    try:
+        for future in running:
+            k, result = numbers.pop(future.key), _result(future)
+            unfinished.pop(future.key).release()
+            for another in islice(waiting, 1):
+                running.add(submitted(another))
+            yield k, result
+    finally:
+        # after Ctrl-C or an error the workers end the blocks they have begun, and begin no further ones
+        if unfinished and client.status == "running":
+            client.cancel([*unfinished.values(), whole])
 
 
 def _result(future: Any) -> BlockResult:

@@ -254,20 +254,22 @@ def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator
     """Integrate members in several threads; the compiled code releases Python's lock."""
     workers, run_part = threads or os.cpu_count() or 1, cast("BatchIntegrator", motions)
 
-    def move(start: Start, p: Floats, *rest: Any, every: bool) -> tuple[Floats, NDArray[np.int8]]:
+    def move(
+        start: Start, p: Floats, times: Floats, settings: Floats, most: int, *, every: bool
+    ) -> tuple[Floats, NDArray[np.int8]]:
         # more parts than workers, because members take different times
         (q, qd), count = start, p.shape[1]
         cuts = np.linspace(0, count, min(4 * workers, count) + 1).astype(int)
-        stop = np.zeros(1)
+        room = np.array([most])
         with ThreadPoolExecutor(workers) as pool:
             parts = [
-                pool.submit(run_part, (q[:, i:j], qd[:, i:j]), p[:, i:j], *rest, stop, every=every)
+                pool.submit(run_part, (q[:, i:j], qd[:, i:j]), p[:, i:j], times, settings, room, every=every)
                 for i, j in pairwise(cuts)
             ]
             try:
                 states, endings = zip(*(part.result() for part in parts), strict=True)
             except BaseException:  # including Ctrl-C: the pool waits for its threads, which must stop soon
-                stop[0] = 1.0
+                room[0] = 0
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         return np.concatenate(states), np.concatenate(endings)

@@ -43,18 +43,16 @@ class PhaseIntegration:
     def _endings(
         self, integrator: GuardedBatch, starts: PhaseStarts, out: Floats, times: Floats, settings: Floats
     ) -> Floats:
-        count, room, stop = len(starts.t), np.array([float(self.max_steps)]), np.zeros(1)
+        count, room = len(starts.t), np.array([float(self.max_steps)])
         # more parts than threads, because members take different times
         parts = max(min(4 * self.threads, count // LEAST_MEMBERS), 1)
         cuts = np.linspace(0, count, parts + 1).astype(int)
-        given = [(_part(starts, slice(i, j)), times, out, settings, room, stop) for i, j in pairwise(cuts)]
-        if parts == 1:
-            return integrator(*given[0])
+        given = [(_part(starts, slice(i, j)), times, out, settings, room) for i, j in pairwise(cuts)]
         found = [self._pool.submit(integrator, *one) for one in given]
         try:
             return np.concatenate([one.result() for one in found])
         except BaseException:  # including Ctrl-C: the pool waits for its threads, which must stop soon
-            stop[0] = 1.0
+            room[0] = 0.0
             self._pool.shutdown(wait=False, cancel_futures=True)
             raise
 

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.native.assembly import POINTER, MachineCode, element, load, number, processor_width
+from dalembert.native.assembly import POINTER, MachineCode, element, load, processor_width
 from dalembert.native.lanes import DOUBLE, LaneModule
 from dalembert.native.member_kernel import write_member
 from dalembert.native.member_writer import BYTE, BYTES, MemberPrograms
@@ -28,7 +28,7 @@ class MotionBatch:
         _write_many(module, write_member(module, programs, tableau), programs.n, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
-        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, a, i, i, a, a, i, a, a)(self._code.address("many"))
+        self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, a, i, i, a, a, a, a)(self._code.address("many"))
 
     def __call__(
         self,
@@ -36,8 +36,7 @@ class MotionBatch:
         p: Floats,
         times: Floats,
         settings: Floats,
-        room: int,
-        stop: Floats,
+        room: NDArray[np.int64],
         *,
         every: bool,
     ) -> tuple[Floats, NDArray[np.int8]]:
@@ -45,8 +44,8 @@ class MotionBatch:
 
         They start at positions and velocities ``start``, each (n, N), and have parameters p (k, N).
 
-        For ``settings``, ``room`` and ``every`` see ``member_writer.MEMBER``; without ``every`` T is one. Once another
-        thread has set ``stop`` (1,) to one, no further member is started.
+        For ``settings``, ``room`` (1,) and ``every`` see ``member_writer.MEMBER``; without ``every`` T is one. Once
+        another thread has set ``room`` to zero, the members end, and no further one is started.
         """
         count = p.shape[1]
         (q, qd), (parameters, own) = (np.ascontiguousarray(part.T) for part in start), by_member(p)
@@ -54,7 +53,7 @@ class MotionBatch:
         self._many(
             *(count, q.ctypes.data, qd.ctypes.data, parameters.ctypes.data, own),
             *(times.ctypes.data, len(times), int(every)),
-            *(states.ctypes.data, settings.ctypes.data, room, endings.ctypes.data, stop.ctypes.data),
+            *(states.ctypes.data, settings.ctypes.data, room.ctypes.data, endings.ctypes.data),
         )
         return states, endings
 
@@ -66,10 +65,10 @@ def by_member(p: Floats) -> tuple[Floats, int]:
 
 
 def _write_many(module: LaneModule, member: ir.Function, n: int, parameters: int) -> None:
-    """Write many(count, q, qd, p, own, times, outputs, every, out, settings, room, endings, stop) of a batch."""
+    """Write many(count, q, qd, p, own, times, outputs, every, out, settings, room, endings) of a batch."""
     P, width = POINTER, whole(module.width)
-    w = Writer(module, "many", (LONG, P, P, P, LONG, P, LONG, LONG, P, P, LONG, BYTES, P))
-    count, q, qd, p, own_parameters, times, outputs, every, out, settings, room, endings, stop = w.function.args
+    w = Writer(module, "many", (LONG, P, P, P, LONG, P, LONG, LONG, P, P, LONG.as_pointer(), BYTES))
+    count, q, qd, p, own_parameters, times, outputs, every, out, settings, room, endings = w.function.args
     # without ``every`` each output of a member overwrites the one before, and the last one remains
     kept = w.b.select(w.b.icmp_signed("==", every, whole(0)), whole(1), outputs)
     lengths = whole(n), whole(n), w.b.mul(own_parameters, whole(parameters)), w.b.mul(kept, whole(2 * n))
@@ -83,9 +82,8 @@ def _write_many(module: LaneModule, member: ir.Function, n: int, parameters: int
             for x, length in zip((q, qd, p, out), lengths, strict=True)
         )
         ended = w.b.gep(endings, [first], source_etype=BYTE)
-        # read between members, so that Ctrl-C takes effect after some motions and not after the whole batch
-        stopped = w.b.load(stop, typ=DOUBLE)
-        with w.b.if_then(w.b.fcmp_ordered("==", stopped, number(1.0)), likely=False):
+        stopped = w.b.icmp_signed("<=", w.b.load_atomic(room, "monotonic", 8, typ=LONG), whole(0))
+        with w.b.if_then(stopped, likely=False):
             w.b.ret_void()
         at = [positions, velocities, own, own_parameters, present]
         w.b.call(member, [*at, times, outputs, every, to, settings, room, ended])

@@ -19,6 +19,10 @@ WHOLE_STEPS_SLACK = 1e-12
 add a step to a whole number of them."""
 
 
+STEPS_AT_ONCE = 1024
+"""Steps between two looks at whether all members must end."""
+
+
 class FixedMemberSteps:
     """Writes fixed steps: each span between two outputs is divided equally, into steps of at most the length set."""
 
@@ -40,9 +44,14 @@ class FixedMemberSteps:
             # no steps once all members have ended
             count = b.select(w.any(m.members.under_way), count, ir.Constant(DOUBLE, 0.0))
             h = b.fdiv(span, count)
-            for j in w.each(b.fptosi(count, LONG)):
-                # not a running sum, whose rounding would grow with the number of steps
-                self._step(b.fadd(begin, b.fmul(b.sitofp(j, DOUBLE), h)), h)
+            steps = b.fptosi(count, LONG)
+            for k in w.each(b.sdiv(b.add(steps, whole(STEPS_AT_ONCE - 1)), whole(STEPS_AT_ONCE))):
+                first = b.mul(k, whole(STEPS_AT_ONCE))
+                left = b.sub(steps, first)
+                some = b.select(b.icmp_signed("<", left, whole(STEPS_AT_ONCE)), left, whole(STEPS_AT_ONCE))
+                for j in w.each(b.select(b.icmp_signed(">", m.room, whole(0)), some, whole(0))):
+                    # not a running sum, whose rounding would grow with the number of steps
+                    self._step(b.fadd(begin, b.fmul(b.sitofp(b.add(first, j), DOUBLE), h)), h)
             b.store(b.add(m.members.read(taken), b.fptosi(count, LONG)), taken)
             # the stages test every step but not its end, which here becomes an output
             m.end_unless(m.validity(m.state, spread(b, end)))

@@ -48,33 +48,32 @@ class GuardedBatch:
         _write_phases(module, write_guarded(module, programs, tableau), 2 * programs.n, programs.parameters)
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
-        self._phases = ctypes.CFUNCTYPE(None, i, a, a, a, i, *[a] * 4, i, i, *[a] * 6)(self._code.address("phases"))
+        self._phases = ctypes.CFUNCTYPE(None, i, a, a, a, i, *[a] * 4, i, i, *[a] * 5)(self._code.address("phases"))
 
-    def __call__(
-        self, starts: PhaseStarts, times: Floats, out: Floats, settings: Floats, room: Floats, stop: Floats
-    ) -> Floats:
+    def __call__(self, starts: PhaseStarts, times: Floats, out: Floats, settings: Floats, room: Floats) -> Floats:
         """Integrate members up to the end of their phases, store the outputs (all members, T, 2n), return the endings.
 
-        If T is one, only the last output is stored. For ``settings`` and ``room`` see ``guarded_members.GUARDED``. Once
-        another thread has set ``stop`` (1,) to one, no further member is started.
+        If T is one, only the last output is stored. For ``settings`` and ``room`` (1,) see
+        ``guarded_members.GUARDED``. Once another thread has set ``room`` to zero, the members end, and no further one
+        is started.
         """
         endings, (parameters, own) = np.full(len(starts.t), np.nan), by_member(starts.p)
         self._phases(
             *(len(starts.t), starts.y.ctypes.data, starts.t.ctypes.data, parameters.ctypes.data, own),
             *(starts.tolerances.ctypes.data, starts.first.ctypes.data, starts.rows.ctypes.data, times.ctypes.data),
             *(len(times), int(out.shape[1] > 1), out.ctypes.data, settings.ctypes.data, starts.steps.ctypes.data),
-            *(room.ctypes.data, endings.ctypes.data, stop.ctypes.data),
+            *(room.ctypes.data, endings.ctypes.data),
         )
         return endings
 
 
 def _write_phases(module: LaneModule, guarded: ir.Function, size: int, parameters: int) -> None:
-    """Write phases(count, …, stop), which calls ``guarded`` for some members at a time."""
+    """Write phases(count, …), which calls ``guarded`` for some members at a time."""
     P, width = POINTER, whole(module.width)
-    kinds = LONG, P, P, P, LONG, P, I64, I64, P, LONG, LONG, *[P] * 6
+    kinds = LONG, P, P, P, LONG, P, I64, I64, P, LONG, LONG, *[P] * 5
     w = Writer(module, "phases", kinds)
     count, y, t, p, own, tolerances, first, rows, times, outputs, every, out, *rest = w.function.args
-    settings, steps, room, endings, stop = rest
+    settings, steps, room, endings = rest
     apart = w.b.mul(own, whole(parameters))
     for i in w.each(w.b.sdiv(w.b.add(count, whole(module.width - 1)), width)):
         begin = w.b.mul(i, width)
@@ -86,8 +85,8 @@ def _write_phases(module: LaneModule, guarded: ir.Function, size: int, parameter
             return w.b.gep(array, [w.b.mul(begin, length)], source_etype=kind)
 
         one = whole(1)
-        # read between members, so that Ctrl-C takes effect after some of them and not after the whole batch
-        with w.b.if_then(w.b.fcmp_ordered("==", w.b.load(stop, typ=DOUBLE), number(1.0)), likely=False):
+        stopped = w.b.fcmp_ordered("<=", w.b.load_atomic(room, "monotonic", 8, typ=DOUBLE), number(0.0))
+        with w.b.if_then(stopped, likely=False):
             w.b.ret_void()
         starts = at(y, whole(size)), at(t, one), at(p, apart), own, at(tolerances, whole(1 + size))
         numbers = at(first, one, LONG), at(rows, one, LONG), present

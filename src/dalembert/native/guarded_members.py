@@ -43,7 +43,8 @@ steps, room, endings.
 There are ``present`` members side by side. Each starts at its state y and time t, which are replaced by those at the
 end; ``first`` is the index of its first output, ``rows`` its number in ``out``. Its ``tolerances`` are the shortest
 step and the absolute tolerances (2n). ``settings`` are the relative tolerance, the longest step and the longest time
-between two checks of the guards. ``steps`` is the number of steps so far, which must stay below ``room``.
+between two checks of the guards. ``steps`` is the number of steps so far, which must stay below ``room``; once another
+thread writes zero there, as for Ctrl-C, all members end.
 """
 
 
@@ -93,7 +94,7 @@ class _GuardedWriter:
         self.begin = m.gathered(self.t, whole(0), whole(1))
         self.last = w.b.sub(self.outputs, whole(1))
         self.end = spread(w.b, m.scalar(self.times, self.last))
-        self.room = spread(w.b, m.scalar(room, 0))
+        self.room = room
         self.step = LaneStep(w, parts)
         work = w.array(parts.workspace)
         guess = w.b.call(first_step, [self.before, self.begin, self.end, self.p, self.settings, work])
@@ -146,7 +147,9 @@ class _GuardedWriter:
         then = m.read(self.then)
         length, is_last, short = self.length.next(then, self.end)
         m.end(b.and_(stepping, short), HAND_OVER)
-        m.end(b.and_(stepping, b.fcmp_ordered(">=", m.read(self.taken), self.room)), MORE)
+        # atomic, so that the optimiser does not read it once for all steps
+        room = spread(b, b.load_atomic(self.room, "monotonic", 8, typ=DOUBLE))
+        m.end(b.and_(stepping, b.fcmp_ordered(">=", m.read(self.taken), room)), MORE)
         # exactly the end: the sum may miss it by rounding, and one more step would follow
         reached = b.select(is_last, self.end, b.fadd(then, length))
         inside = b.select(output, m.read(self.wanted), m.read(self.trial))

@@ -10,7 +10,7 @@ from llvmlite import ir
 from dalembert.native.assembly import POINTER, element, load, store
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.lane_step import LaneStep
-from dalembert.native.lanes import DOUBLE, LaneModule, is_single, lane, rounded, spread, widened, width_of
+from dalembert.native.lanes import DOUBLE, GpuModule, LaneModule, is_single, lane, rounded, spread, widened, width_of
 from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import HotPrograms, Program
@@ -29,6 +29,10 @@ There are ``present`` members side by side; further lanes repeat the last of the
 the member's start; for fixed steps they are the length of the step. ``room`` is the largest number of steps, and
 ``endings`` are bytes.
 """
+
+ROOM = 10
+"""The place of ``room`` among these arguments. On a processor it is a pointer: once another thread writes zero there,
+as for Ctrl-C, all members end within some steps."""
 
 EXACT_START = 4
 """Added to the ending of a member whose start misses the constraints by rounding only."""
@@ -64,9 +68,10 @@ class MemberWriter:
     ):
         self.module, self.parts, self.width = module, parts, width_of(module)
         self.sliding, self.contacts = sliding, programs.contacts
-        self.w = w = Writer(module, "member", MEMBER)
+        kinds = MEMBER if isinstance(module, GpuModule) else (*MEMBER[:ROOM], LONG.as_pointer(), *MEMBER[ROOM + 1 :])
+        self.w = w = Writer(module, "member", kinds)
         q, qd, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
-        self.settings, self.room, self.endings = rest
+        self.settings, self._room, self.endings = rest
         n, numbers = programs.n, programs.parameters
         self.members = MemberLanes(w, self.present)
         with module.in_double():  # starts are checked before they are rounded
@@ -87,6 +92,14 @@ class MemberWriter:
         self.begin = spread(w.b, self.members.scalar(self.times, 0))
         self.end_unless(load(w.b, self.work, 0))
         self.exact = w.b.fmul(w.number(float(EXACT_START)), load(w.b, self.work, 1))
+
+    @property
+    def room(self) -> Any:
+        """The largest number of steps, read anew."""
+        if isinstance(self.module, GpuModule):
+            return self._room
+        # atomic, so that the optimiser does not read it once for all steps
+        return self.w.b.load_atomic(self._room, "monotonic", 8, typ=LONG)
 
     def _rounded(self, array: Any, count: int, length: int | None = None) -> Any:
         """Return an array of doubles in the precision of the module; its ``length`` may exceed the numbers copied."""
