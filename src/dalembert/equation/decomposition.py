@@ -61,8 +61,10 @@ class Decomposition(NamedTuple):
         if not is_traced(self.rank) and self.rank == len(lam):
             return lam
         # the shortest solution for scaled rows is not the shortest λ: remove the part that exerts no force
-        null = orthonormal_basis(self._left_null_space() / self.scale).vectors
-        return namespace_of(lam).where(self.rank < len(lam), lam - null.T @ (null @ lam), lam)
+        # of determined multipliers it has rounding errors, which the scale of a short row would make large
+        xp = namespace_of(lam)
+        null = orthonormal_basis(xp.where(self.unique, 0.0, self._left_null_space()) / self.scale).vectors
+        return xp.where(self.rank < len(lam), lam - null.T @ (null @ lam), lam)
 
     def _left_null_space(self) -> Array:
         """Return multipliers of the scaled rows that exert no force, as rows; zero if there are none."""

@@ -22,7 +22,7 @@ from dalembert.native.protocol import Rates
 from dalembert.native.step_control import LEAST_STEP, MOST_STEP, UNRELIABLE_OUTPUT, least_step, settings_of
 from dalembert.native.stepper import FINISHED
 from dalembert.native.tableau import Tableau
-from dalembert.numerics.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import RANK_TOLERANCE, UNIQUE_SHARE
 
 
 @dataclass
@@ -189,7 +189,21 @@ def cure_of(drift: Drift, levels: tuple[str, ...]) -> tuple[int | None, Rates]:
 
 def shortest_multipliers(A: Floats) -> Floats:
     """Return the matrices (k, m, n) at k states that map an ideal force Aᵀλ to its shortest λ."""
-    return np.asarray(np.linalg.pinv(np.swapaxes(A, -1, -2), rcond=RANK_TOLERANCE), float)
+    if not A.size:
+        return np.zeros_like(A)
+    lengths = np.linalg.norm(A, axis=-1, keepdims=True)
+    lengths[lengths == 0] = 1.0
+    # of rows of equal length, since the unit of a constraint must not decide whether it counts
+    left, sizes, right = np.linalg.svd(A / lengths, full_matrices=False)
+    counts = sizes > RANK_TOLERANCE * sizes[..., :1]
+    some = np.where(counts, 1 / np.where(counts, sizes, 1.0), 0.0)[..., None, :] * left / lengths @ right
+    # λ of other lengths along the directions that cause no force
+    shares = np.where(counts[..., None, :], left, 0.0)
+    idle = np.eye(A.shape[-2]) - shares @ np.swapaxes(shares, -1, -2)
+    # in units of λ, rounding of a short row would be large
+    determined = np.linalg.norm(idle, axis=-1, keepdims=True) < UNIQUE_SHARE
+    idle, shared = np.where(determined, 0.0, idle) / lengths, np.where(determined, 0.0, some)
+    return np.asarray(some - idle @ (np.linalg.pinv(idle, rcond=RANK_TOLERANCE) @ shared), float)
 
 
 @lru_cache(maxsize=64)
