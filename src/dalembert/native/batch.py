@@ -25,7 +25,9 @@ class MotionBatch:
     def __init__(self, programs: MemberPrograms, tableau: Tableau):
         module = LaneModule(processor_width())
         self.size = 2 * programs.n
-        _write_many(module, write_member(module, programs, tableau), programs.n, programs.parameters)
+        _write_many(
+            module, write_member(module, programs, tableau, interruptible=True), programs.n, programs.parameters
+        )
         self._code = MachineCode(module)
         a, i = ctypes.c_void_p, ctypes.c_int64
         self._many = ctypes.CFUNCTYPE(None, i, a, a, a, i, a, i, i, a, a, a, a)(self._code.address("many"))

@@ -24,9 +24,12 @@ from dalembert.native.member_writer import MemberPrograms, MemberWriter
 from dalembert.native.tableau import Tableau
 
 
-def write_member(module: LaneModule, programs: MemberPrograms, tableau: Tableau) -> ir.Function:
+def write_member(
+    module: LaneModule, programs: MemberPrograms, tableau: Tableau, *, interruptible: bool = False
+) -> ir.Function:
     """Write member(…) with the steps of a method, fixed or adaptive.
 
+    If it is ``interruptible``, another thread may end it: see ``member_writer.ROOM``.
     It stores how each motion ended: FINISHED, MORE or HAND_OVER of ``stepper``, and whether its start was exact.
     """
     parts = write_parts(module, programs.n, tableau, programs.hot)
@@ -34,7 +37,7 @@ def write_member(module: LaneModule, programs: MemberPrograms, tableau: Tableau)
         start = write_program(module, "start", programs.start, hot=True)
     sliding = None if programs.sliding is None else write_program(module, "sliding", programs.sliding, hot=True)
     first_step = write_first_step(module, parts) if tableau.is_adaptive else None
-    member = MemberWriter(module, parts, programs, start, sliding)
+    member = MemberWriter(module, parts, programs, start, sliding, interruptible=interruptible)
     if first_step is None:
         FixedMemberSteps(member).write()
     else:

@@ -10,7 +10,7 @@ from llvmlite import ir
 from dalembert.native.assembly import POINTER, element, load, store
 from dalembert.native.integrator_parts import Parts
 from dalembert.native.lane_step import LaneStep
-from dalembert.native.lanes import DOUBLE, GpuModule, LaneModule, is_single, lane, rounded, spread, widened, width_of
+from dalembert.native.lanes import DOUBLE, LaneModule, is_single, lane, rounded, spread, widened, width_of
 from dalembert.native.member_lanes import MemberLanes
 from dalembert.native.stepper import HAND_OVER
 from dalembert.native.tape import HotPrograms, Program
@@ -31,8 +31,8 @@ the member's start; for fixed steps they are the length of the step. ``room`` is
 """
 
 ROOM = 10
-"""The place of ``room`` among these arguments. On a processor it is a pointer: once another thread writes zero there,
-as for Ctrl-C, all members end within some steps."""
+"""The place of ``room`` among these arguments. In code that can be interrupted it is a pointer: once another thread
+writes zero there, as for Ctrl-C, all members end within some steps."""
 
 EXACT_START = 4
 """Added to the ending of a member whose start misses the constraints by rounding only."""
@@ -65,10 +65,13 @@ class MemberWriter:
         programs: MemberPrograms,
         start: ir.Function,
         sliding: ir.Function | None,
+        *,
+        interruptible: bool,
     ):
         self.module, self.parts, self.width = module, parts, width_of(module)
         self.sliding, self.contacts = sliding, programs.contacts
-        kinds = MEMBER if isinstance(module, GpuModule) else (*MEMBER[:ROOM], LONG.as_pointer(), *MEMBER[ROOM + 1 :])
+        self.interruptible = interruptible
+        kinds = (*MEMBER[:ROOM], LONG.as_pointer(), *MEMBER[ROOM + 1 :]) if interruptible else MEMBER
         self.w = w = Writer(module, "member", kinds)
         q, qd, p, own_parameters, self.present, self.times, self.outputs, self.every, self.out, *rest = w.function.args
         self.settings, self._room, self.endings = rest
@@ -96,7 +99,7 @@ class MemberWriter:
     @property
     def room(self) -> Any:
         """The largest number of steps, read anew."""
-        if isinstance(self.module, GpuModule):
+        if not self.interruptible:
             return self._room
         # atomic, so that the optimiser does not read it once for all steps
         return self.w.b.load_atomic(self._room, "monotonic", 8, typ=LONG)
