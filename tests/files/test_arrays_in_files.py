@@ -155,6 +155,10 @@ def test_a_file_by_hand_is_the_system_of_python():
             19,
         ),
         ('u = "x[:-1]"', 'u = "x[:149:0]"', "`x[:149:0]` must lie in the array; `x` has 150 elements.", 19),
+        ('name = "y", count = 150 }', 'name = "y", count = 150 }, "t"', "a coordinate must not be named `t`", 2),
+        ('u = "x[:-1]"', 'u = "x[:-]"', "got `[:-]`.", 19),
+        ('u = "x[:-1]"', f'u = "x[{"9" * 5000}]"', "elements of an array must be given as in", 19),
+        ('"x[0]^2', f'"x[{"9" * 5000}]^2', "a name must have at most 200 characters; got 5003.", 14),
         ('u = "x[:-1]"', 'u = "x[149, 150]"', "`x[149, 150]` must lie in the array; `x` has 150 elements.", 19),
         ('u = "x[:-1]"', 'u = "x[5:5]"', "`x[5:5]` must have at least one element; it has none.", 19),
         (

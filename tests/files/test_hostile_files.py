@@ -60,6 +60,12 @@ def test_derivatives_of_constraints_have_a_limit(name, line, column):
     assert (error.line, error.column) == (line, column)
 
 
+def test_groups_that_are_expanded_have_a_limit():
+    error = refused(HOSTILE_FILES["constraints that are expanded"])
+    assert "what is derived from the expressions of a file must have a limited size" in error.problem
+    assert error.line > 5
+
+
 def test_derivatives_of_a_joint_have_a_limit():
     surface = "x"
     for k in range(90):

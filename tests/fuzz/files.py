@@ -121,7 +121,36 @@ period = 0.01
 noise = [0.1, 0.2]
 """
 
-BASES = (TEMPLATE, ARM, RIDER, BOUNCER, HOLDER)
+ROPE = """format = 1
+coordinates = [{ name = "x", count = 120 }, { name = "y", count = 120 }, "s"]
+parameters = { m = 0.1, g = 9.81, k = [3, 2, 1], l = { count = 119, value = 1, unit = "m" } }
+mass_matrix = [{ entries = [["u", "u", "m"], ["u", "v", "v/99"]], over = { u = "x", v = "y" } }, { y = "m", s = 2 }]
+applied_force = [
+  { y = "-m*g - s*y'" },
+  { potential = "a*(u - w)^2/2", over = { u = "x[3, 1, 4]", w = ["s", "y[:2]"], a = "k" } },
+  { components = { u = "b*w" }, over = { u = "x[::-1]", w = "s", b = 3 } },
+]
+nonideal = { type = "Viscous", coefficient = 0.1 }
+[[constraints]]
+name = "rod"
+equation = "(u - w)^2 + (v - z)^2 = d^2"
+over = { u = "x[:-1]", v = "y[:-1]", w = "x[1:]", z = "y[1:]", d = "l" }
+[[constraints]]
+name = "hook"
+equation = "x[0] = s"
+[simulate]
+q0 = { x = "1:120:120", y = 0, s = 1 }
+qd0 = { x = 0, y = 0, s = 0 }
+times = [0, 0.01]
+[[checks]]
+expression = "y[119]^2 + x[0]"
+expected = "m + t"
+tolerance = 1
+[drawing]
+points = { a = ["x[0]", "y[0]"], b = ["s", 1] }
+"""
+
+BASES = (TEMPLATE, ARM, RIDER, BOUNCER, HOLDER, ROPE)
 
 HOSTILE = (
     *("__import__('os').system('id')", "x.__class__", "().__class__.__bases__[0]", "lambda: 0", "exec(x)", "open(x)"),

@@ -201,5 +201,26 @@ def _derived() -> Iterator[tuple[str, str]]:
     yield "lengths of rods", bodies(2) + tables("joints", f'{rods}length = "{length}"\n', 4)
 
 
-HOSTILE_FILES: dict[str, str] = dict([*_expressions(), *_names(), *_large(), *_derived()])
+def _arrays() -> Iterator[tuple[str, str]]:
+    head = 'format = 1\ncoordinates = [{ name = "x", count = {n} }]\nmass_matrix = 1\n'
+    many, few = head.replace("{n}", "20000"), head.replace("{n}", "200")
+    over = 'over = { u = "x[:-1]", w = "x[1:]" }\n'
+    yield "many groups of forces", many + tables("applied_force", 'components = { u = "u*w*(1 + {k})" }\n' + over, 4000)
+    yield (
+        "groups that are expanded",
+        few + tables("applied_force", 'components = { u = "sin(u*w)^(1 + {k})" }\n' + over, 900),
+    )
+    rows = 'name = "c{k}"\nequation = "sin(u*w)^3 = {k}"\n' + over
+    yield "groups of constraints", f"{many}applied_force = 0\n{tables('constraints', rows, 900)}"
+    yield "constraints that are expanded", f"{few}applied_force = 0\n{tables('constraints', rows, 900)}"
+    places = ", ".join(['"x[7]"'] * 25_000)
+    yield "an index set", f'{many}[[applied_force]]\ncomponents = {{ u = "u" }}\nover = {{ u = [{places}] }}\n'
+    keys = ", ".join(f"y{k} = 0" for k in range(20_000))
+    yield "starts by name", f"{many}applied_force = 0\n[simulate]\nq0 = {{ {keys} }}\n"
+    keys = ", ".join(f'"x[{k}]" = "m"' for k in range(15_000))
+    yield "units by name", f"{many}applied_force = 0\nunits = {{ {keys} }}\n"
+    yield "forces by name", f"{many}applied_force = {{ {keys.replace('m', 'x[3]')} }}\n"
+
+
+HOSTILE_FILES: dict[str, str] = dict([*_expressions(), *_names(), *_large(), *_derived(), *_arrays()])
 """Texts of model files by what is hostile in them."""

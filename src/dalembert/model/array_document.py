@@ -16,15 +16,20 @@ from dalembert.common.names import quoted
 from dalembert.errors import ModelError
 from dalembert.model.coordinate_positions import ELEMENT
 from dalembert.model.document import DocumentEntry, Scope, read_expression, write_expression
+from dalembert.model.expression_operands import CONSTANTS
+from dalembert.model.expression_text import name_text
 from dalembert.model.ordering import name_of
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, SymbolArray, symbol_array
 
 MOST_ELEMENTS = 20_000
 """Largest number of elements of all arrays of coordinates of a file, and of all arrays of parameters."""
 
+LONGEST_ELEMENT = 200
+"""Longest name of an element of an array; Python does not convert numbers of thousands of digits."""
+
 _PART = re.compile(r"([^\W\d]\w*)(?:\[([^\[\]]*)\])?")
-_INDICES = re.compile(r"\s*-?\d+\s*(?:,\s*-?\d+\s*)*")
-_SLICE = re.compile(r"\s*(-?\d*)\s*:\s*(-?\d*)\s*(?::\s*(-?\d*)\s*)?")
+_INDICES = re.compile(r"\s*-?\d{1,9}\s*(?:,\s*-?\d{1,9}\s*)*", re.ASCII)
+_SLICE = re.compile(r"\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*(?::\s*(-?\d{1,9})?\s*)?", re.ASCII)
 _RANGE = re.compile(r"[^:]*:[^:]*:[^:]*")
 
 
@@ -56,7 +61,7 @@ class ElementNames(dict[str, Any]):
         return self[name]
 
     def _is_element(self, name: str) -> bool:
-        part = ELEMENT.fullmatch(name)
+        part = ELEMENT.fullmatch(name[:LONGEST_ELEMENT])
         return part is not None and part[1] in self._arrays
 
 
@@ -96,6 +101,14 @@ def read_parameter_array(entry: DocumentEntry, scope: Scope, name: str) -> None:
     array = read_array(entry, scope, ParameterArray, name, count)
     if values is not None:
         read_numbers(values, array.size)
+
+
+def require_name_of_coordinate(entry: DocumentEntry, name: str) -> None:
+    """Raise an error for a name that cannot be written, or has a meaning of its own."""
+    with entry.places():
+        written = name_text(name)
+    if name in CONSTANTS and written == f"`{name}`":
+        raise entry.error(f"a coordinate must not be named `{name}`, which has a meaning of its own.")
 
 
 def require_known(entry: DocumentEntry, name: str, known: Sequence[str]) -> None:

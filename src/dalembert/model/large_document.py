@@ -20,6 +20,7 @@ from dalembert.model.array_document import (
     read_array,
     read_elements,
     require_known,
+    require_name_of_coordinate,
 )
 from dalembert.model.deferred_fields import LARGEST_EXPANDED
 from dalembert.model.document import DocumentEntry, Scope, read_expression, write_expression
@@ -29,6 +30,7 @@ from dalembert.model.law_document import read_constraint, write_constraint
 from dalembert.model.ordering import name_of
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, Substitutions, substitutions
 from dalembert.model.symbols import coordinates as new_coordinate
+from dalembert.model.symbols import t
 from dalembert.model.term_groups import AppliedForce, ConstraintGroup, MassEntries, constraint_group
 from dalembert.model.work_limit import count_work
 
@@ -40,12 +42,15 @@ def read_pieces(entry: DocumentEntry, scope: Scope) -> tuple[Any, ...]:
     for own in entry.list():
         if isinstance(own.value, Mapping):
             table = own.table(("name", "count"), required=("name", "count"))
+            require_name_of_coordinate(table["name"], table["name"].text())
             found.append(read_array(table["name"], scope, CoordinateArray, table["name"].text(), table["count"]))
             continue
         name = own.text()
         if name in scope.names or name in scope.arrays:
             raise own.error(f"a coordinate must have a name of its own; `{name}` is declared already.")
-        scope.names[name] = new_coordinate(name)
+        require_name_of_coordinate(own, name)
+        function: Any = sp.Function(name)
+        scope.names[name] = function(t)
         found.append(scope.names[name])
     return tuple(found)
 
@@ -166,7 +171,7 @@ def read_group(entry: DocumentEntry, scope: Scope) -> Any:
     relation = sp.Ge(one.expression, 0, evaluate=False) if one.one_sided else one.expression
     with entry.places():
         group = constraint_group(relation, over, str(one.name), one.nonideal, one.restitution, one.impact)
-    return _counted(group, scope)
+        return _counted(group, scope)
 
 
 def write_statement(statement: LargeStatement) -> dict[str, Any]:

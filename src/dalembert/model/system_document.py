@@ -12,7 +12,12 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.model.array_document import declares_array, has_arrays, read_parameter_array
+from dalembert.model.array_document import (
+    declares_array,
+    has_arrays,
+    read_parameter_array,
+    require_name_of_coordinate,
+)
 from dalembert.model.document import (
     DocumentEntry,
     DocumentError,
@@ -67,10 +72,10 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
     if not keyed and len(entries) < len(entry.value):
         raise entry.error(f"{entry.label} must name each {what} once; one is given twice.")
     for name, own in entries.items():
+        if what == "coordinate":
+            require_name_of_coordinate(own, name)
         with own.places():
             name_text(name)
-        if name in CONSTANTS and name_text(name) == f"`{name}`" and what == "coordinate":
-            raise own.error(f"a coordinate must not be named `{name}`, which has a meaning of its own.")
     return list(entries)
 
 
