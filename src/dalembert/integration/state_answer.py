@@ -60,9 +60,9 @@ def _answer_by_jax(
 
     if dynamics.law is not None or gains is not None or any(map(is_traced, (q, qd, t, *p))):
         return compiled_answer(dynamics, q, qd, t, p, formulation, gains)
-    M, Q, A, b, *_ = map(np.asarray, compiled_terms(dynamics, q, qd, t, p))
+    terms = Terms(*map(np.asarray, compiled_terms(dynamics, q, qd, t, p)))
     with np.errstate(all="ignore"):  # callers check for values that are not finite
-        return answer_of(at_time(formulation, float(t), *A.shape), M, Q, A, b, None)
+        return answer_of(at_time(formulation, float(t), *terms.A.shape), terms.M, terms.Q, terms.A, terms.b, None)
 
 
 def answers_by_numpy(dynamics: Dynamics) -> bool:
