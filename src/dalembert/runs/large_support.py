@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a system is solved by groups of similar terms, the path of large systems, for the arguments of a call.
+"""Decides whether a call is solved by groups of similar terms, the path of large systems.
 
 This module is imported for every system, and therefore imports nothing of that path.
 """
