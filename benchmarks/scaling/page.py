@@ -54,7 +54,7 @@ def _size() -> list[str]:
 
 
 def _largest(rows: list[Row]) -> str:
-    """Whether machine code stops being the quickest at some size, the first time or later."""
+    """Return whether machine code stops being the quickest at some size, the first time or later."""
     measured = [row for row in rows if "seconds" in row]
     ours = {row["n"]: row for row in measured if row["program"] == "machine code"}
     lost = [

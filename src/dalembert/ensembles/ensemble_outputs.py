@@ -25,7 +25,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.row_selection import is_refined, rows_for
-from dalembert.lowering.expressions_along import values_along
+from dalembert.lowering.expressions_along import ArrayStates, values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model import graph
@@ -125,22 +125,6 @@ def _checked_name(system: System, name: str) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class _States:
-    """States of several members: see ``expressions_along.States``."""
-
-    t: Floats
-    q: Floats
-    qd: Floats
-    acceleration: Floats
-    ideal_force: Floats
-    multipliers: Floats
-    reactions: Floats
-    coordinates: tuple[str, ...]
-    constraints: tuple[str, ...]
-    parameters: dict[str, Floats]
-
-
 class EnsembleOutputs:
     """Evaluates the outputs of members at their states, by machine code for all of them if possible.
 
@@ -197,7 +181,7 @@ class EnsembleOutputs:
         if isinstance(phases, SwitchedPhases):
             p = phases.p.reshape(N * T, -1)  # events may have changed them
         named = dict(zip(self.parameters, p.T, strict=True))
-        view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
+        view = ArrayStates(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
         kept = {name: found[name] for name in self.choice.of_motion}
         for name, expression in self.choice.expressions.items():
             with np.errstate(all="ignore"):  # states after a failure are not finite

@@ -27,7 +27,7 @@ from dalembert.model.event import Event
 from dalembert.model.system import System
 
 DIVISIONS = (1, 8)
-"""How many times finer the intervals of all members are than those with which a single run begins: at first, and for
+"""Factors by which the intervals of all members are finer than those with which a single run begins: at first, and for
 the members for which this is not enough. What is left needs intervals of its own, which a single run finds."""
 
 

@@ -102,7 +102,7 @@ class Gaps:
         return RESOLVED_HEIGHT * float(self.size[self.model.row(name)])
 
     def rounding(self, name: str) -> float:
-        """Return the height of rebounds that cannot be told from zero."""
+        """Return the height of rebounds that cannot be distinguished from zero."""
         return FRESH_GAP * float(self.size[self.model.row(name)])
 
     def offsets(self, open_contacts: Iterable[str]) -> dict[str, float]:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -13,27 +12,12 @@ from dalembert.common.array_types import Floats
 from dalembert.common.names import name_of, quoted
 from dalembert.errors import ModelError
 from dalembert.integration.sparse_events import EventFunctions
-from dalembert.lowering.expressions_along import values_along
+from dalembert.lowering.expressions_along import ArrayStates, values_along
 from dalembert.model import graph
 from dalembert.model.event import Event
 from dalembert.model.large_statement import LargeStatement
 from dalembert.model.symbols import ConstraintSymbol, StateSymbols, free_parameters, functions_of_time, ideal_force, t
 from dalembert.model.system import System
-
-
-class _SomeStates(NamedTuple):
-    """Some coordinates along a motion; an implementation of ``States``."""
-
-    t: Floats
-    q: Floats
-    qd: Floats
-    acceleration: Floats
-    ideal_force: Floats
-    multipliers: Floats
-    reactions: Floats
-    coordinates: tuple[str, ...]
-    constraints: tuple[str, ...]
-    parameters: Mapping[str, float]
 
 
 def statement_with_events(system: Any, given: Any) -> LargeStatement | None:
@@ -71,7 +55,7 @@ def event_functions(statement: LargeStatement, given: Any, parameters: Any) -> E
 
     def values(times: Floats, q: Floats, qd: Floats) -> Floats:
         nothing, no_rows = np.zeros_like(q), np.zeros((len(times), 0))
-        states = _SomeStates(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
+        states = ArrayStates(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
         return values_along(states, symbols, expressions)
 
     return EventFunctions(
