@@ -110,8 +110,8 @@ class Descent:
         code, d = self.code, x - self.start
         self.evaluate(x)
         code.factor()
-        A, solve = code.A.copy(), code.correction
-        multipliers = solve(A @ d)[0]
+        A = code.A.copy()
+        multipliers = code.refined_correction(A @ d)[0]
         force = A.T @ multipliers
         across = code.mass.solve(force)
         slope = d - across

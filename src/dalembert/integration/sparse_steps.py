@@ -24,6 +24,7 @@ from dalembert.native.sparse_system import LargeDynamics
 from dalembert.native.step_control import ABRUPT_DISTANCE, SAFETY_FACTOR, settings_of
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
+from dalembert.numerics.tolerances import ROUNDING
 
 
 class SparseStep(NamedTuple):
@@ -198,7 +199,7 @@ class SparseSteps:
         growth = MOST_RATIO
         while t < end:
             if h < settings[1] or not np.isfinite(h):
-                raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
+                raise NoStepError(t, self._why_no_step(y))
             # counted over all segments, since the limit is one of the whole run
             if self._taken >= method.max_steps:
                 raise NoStepError(
@@ -227,6 +228,16 @@ class SparseSteps:
             yield SparseStep(t, y, reached, state)
             t, y = reached, state
             self.slopes[0] = self.slope(y, t)
+
+    def _why_no_step(self, y: Floats) -> str:
+        """Return why no step is short enough at a state."""
+        largest, least = float(np.abs(split_state(y)[0]).max(initial=0.0)), self.allowed(np.abs(y)).min(initial=np.inf)
+        if ROUNDING * largest > least:
+            return (
+                f"no step is short enough for the tolerances: that of a coordinate or velocity near 0 is {least:.1e}, "
+                f"which is below the rounding of coordinates up to {largest:.1e}. Pass a larger `atol`"
+            )
+        return "no step is short enough for the tolerances: forces or constraints are singular"
 
     def allowed(self, size: Floats) -> Floats:
         """Return the tolerances of components of given sizes."""
