@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import dalembert as da
 from dalembert.cli import app
-from dalembert.ensembles import cluster, runner
+from dalembert.ensembles import cluster, ensemble, runner
 from dalembert.native import assembly
 from helpers import pendulum
 
@@ -69,10 +69,11 @@ def local_cluster():
 @pytest.fixture
 def client(local_cluster, monkeypatch):
     monkeypatch.setattr(runner, "CHUNK", 16)  # many blocks; workers do not choose their size
-    with distributed.Client(local_cluster) as found:
-        found.wait_for_workers(2)
-        found.register_plugin(SameCode())
-        yield found
+    found = distributed.Client(local_cluster)  # not in a ``with``, in which all ensembles would use it
+    found.wait_for_workers(2)
+    found.register_plugin(SameCode())
+    yield found
+    found.close()
 
 
 @pytest.mark.slow
@@ -85,6 +86,25 @@ def test_results_are_those_of_one_machine(client, keep, tmp_path):
     store = tmp_path / "study.zarr"
     stored = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep=keep, client=client, store=store, **DESIGN)
     xr.testing.assert_equal(stored.load(), expected)
+
+
+@pytest.mark.slow
+def test_ensembles_inside_with_client_use_it(client, monkeypatch):
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
+    given, original = [], ensemble.results_on_cluster
+
+    def watched(used, *arguments):
+        given.append(used)
+        return original(used, *arguments)
+
+    monkeypatch.setattr(ensemble, "results_on_cluster", watched)
+    with client.as_current():  # as ``with client:``, which also closes the client
+        found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
+    assert given == [client]
+    xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+    with distributed.Client(client.scheduler.address) as other:
+        assert cluster.client_in_use(None) is other
+    assert cluster.client_in_use(None) is None
 
 
 @pytest.mark.slow

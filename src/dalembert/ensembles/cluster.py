@@ -8,6 +8,7 @@ blocks for each thread of the cluster are waiting at a time, so that neither the
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -24,6 +25,18 @@ WAITING_BLOCKS = 3
 """Blocks that are submitted for each thread of the cluster: one at work, and others so that none is idle."""
 
 _compiling = Lock()
+
+
+def client_in_use(given: Any) -> Any:
+    """Return the given client, or that of the enclosing ``with client:``; None if there is neither."""
+    if given is not None or "distributed" not in sys.modules:
+        return given
+    from distributed import Client
+
+    try:
+        return Client.current(allow_global=False)
+    except ValueError:
+        return None
 
 
 def results_on_cluster(
