@@ -125,9 +125,8 @@ def _of_design(
     y = _table([spread.get(name, number) for name, number in starts.items()], count)
     p = _table([spread[name] for name in parameters], count)
     labels = {label_of(name): (tuple(map(label_of, value.dims)), value.values) for name, value in values.items()}
-    labels |= {
-        label_of(name): (tuple(map(label_of, design[name].dims)), design[name].values) for name in _texts(design)
-    }
+    for name in _texts(design):
+        labels[label_of(name)] = tuple(label_of(str(dim)) for dim in design[name].dims), design[name].values
     labels |= {"member": (("member",), design["member"].values)} if "member" in sizes else {}
     layout = EnsembleLayout({label_of(name): size for name, size in sizes.items()}, labels)
     return Members.at_states(y, p), layout, any(name in values for name in starts)

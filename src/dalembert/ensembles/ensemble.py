@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.common.dask_client import client_in_use
 from dalembert.common.extras import require
 from dalembert.control.controller import Controller
-from dalembert.ensembles.cluster import client_in_use, results_on_cluster
+from dalembert.ensembles.cluster import results_on_cluster
 from dalembert.ensembles.collection import InMemory
 from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
 from dalembert.ensembles.ensemble_layout import refuse_taken_names
