@@ -125,6 +125,8 @@ def _of_design(
     y = _table([spread.get(name, number) for name, number in starts.items()], count)
     p = _table([spread[name] for name in parameters], count)
     labels = {label_of(name): (tuple(map(label_of, value.dims)), value.values) for name, value in values.items()}
+    for name in _texts(design):
+        labels[label_of(name)] = tuple(label_of(str(dim)) for dim in design[name].dims), design[name].values
     labels |= {"member": (("member",), design["member"].values)} if "member" in sizes else {}
     layout = EnsembleLayout({label_of(name): size for name, size in sizes.items()}, labels)
     return Members.at_states(y, p), layout, any(name in values for name in starts)
@@ -150,11 +152,17 @@ def _values(system: System, design: xr.Dataset, parameters: Sequence[str]) -> di
     """Return the quantities of a design by name, in the order of the design."""
     names = system.coordinate_names
     known = (*parameters, *names, *(f"{name}'" for name in names))
-    found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if name != "member"}
+    left_out = {"member"} | {*_texts(design)} - {*known}
+    found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if str(name) not in left_out}
     unknown = unknown_names(known, found, "parameters", "parameter")
     if unknown:
         raise InputError(" ".join(unknown))
     return found
+
+
+def _texts(design: xr.Dataset) -> list[str]:
+    """Return the names of the coordinates of a design that are texts or dates: they are labels, not quantities."""
+    return [str(name) for name, values in design.coords.items() if name != "member" and values.dtype.kind in "OSUMm"]
 
 
 def _spread(value: Any, sizes: Mapping[str, int]) -> Any:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.common.dask_client import client_in_use
 from dalembert.common.extras import require
 from dalembert.control.controller import Controller
 from dalembert.ensembles.cluster import results_on_cluster
 from dalembert.ensembles.collection import InMemory
 from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
+from dalembert.ensembles.ensemble_layout import refuse_taken_names
 from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.ledger_outputs import LEDGER, refuse_names_of_ledger
 from dalembert.ensembles.single_precision import refuse_single
@@ -94,7 +96,8 @@ def simulate_ensemble(
     events        ``da.Event`` objects, which are located in the motion of every member and may end or change it
     store         the path of a Zarr store, ending in .zarr, to which results are written in blocks of members; a call
                   that was interrupted continues with the blocks that are missing
-    client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks
+    client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks; inside ``with
+                  client:`` it need not be passed
     progress      True or False to force the progress bar; by default it appears on a terminal after two seconds
 
     Returns
@@ -158,6 +161,8 @@ def simulate_ensemble(
     ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
     if choice.ledger:
         refuse_names_of_ledger([*ensemble.layout.sizes, *ensemble.layout.labels])
+    if keep != "summary":
+        refuse_taken_names([*choice.of_motion, *choice.expressions], ensemble.layout)
     if precision == "single":
         refuse_single(ensemble.system, method, device, ensemble.reference)
     study = Study(
@@ -174,7 +179,7 @@ def simulate_ensemble(
         events=tuple(events),
         single=precision == "single",
     )
-    return _results(study, ensemble, target, client, progress, device)
+    return _results(study, ensemble, target, client_in_use(client), progress, device)
 
 
 def _refuse_for_events(system: System, events: Sequence[Event], keep: str, device: str) -> None:

@@ -100,8 +100,13 @@ class Store:
             os.fsync(journal.fileno())
 
     def _resume(self) -> None:
-        lines = (self._folder / JOURNAL).read_text(encoding="utf-8").splitlines()
+        journal = self._folder / JOURNAL
+        lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
         known = [line for line in map(_parsed, lines) if line is not None]
+        if len(known) <= 1 and not self.path.exists():  # nothing has been written yet, as after an error in the call
+            journal.unlink(missing_ok=True)
+            self._note({"study": self._mark})
+            return
         self._require_same(known[0].get("study") if known else None)
         for line in known[1:]:
             number = line["block"]
@@ -132,14 +137,14 @@ class Store:
     def _write(self, number: int, values: dict[str, Any]) -> None:
         import zarr
 
+        if unfit := [name for name in values if "/" in name]:
+            raise InputError(
+                f"an output in a `store` must have a name without `/`; got `{unfit[0]}`. Name the expression: "
+                f'`outputs={{"name": expression}}`.'
+            )
         group: Any = zarr.open_group(self.path, mode="a", zarr_format=TEXT_FORMAT)
         block, lengths = self.blocks[number], self.layout.block_shape(self.size)
         for name, own in values.items():
-            if "/" in name:
-                raise InputError(
-                    f"an output in a `store` must have a name without `/`; got `{name}`. Name the expression: "
-                    f'`outputs={{"name": expression}}`.'
-                )
             if name not in group:
                 shape, chunks = (*self.layout.shape, *own.shape[1:]), (*lengths, *own.shape[1:])
                 array = group.create_array(name, shape=shape, chunks=chunks, dtype="float64", fill_value=np.nan)
