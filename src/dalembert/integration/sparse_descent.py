@@ -111,10 +111,11 @@ class Descent:
         self.evaluate(x)
         code.factor()
         A, solve = code.A.copy(), code.correction
-        multipliers = solve(A @ d)[0]
+        multipliers, across = solve(A @ d)
+        # refined once, because squares of A have half the digits
+        more, rest = solve(A @ (d - across))
+        multipliers, slope = multipliers + more, d - across - rest
         force = A.T @ multipliers
-        across = code.mass.solve(force)
-        slope = d - across
         relative = self.size(slope) / (self.size(d) or 1.0)
         if relative <= LEAST_SLOPE:
             return np.zeros_like(d), relative
