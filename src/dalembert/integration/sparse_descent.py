@@ -111,10 +111,9 @@ class Descent:
         self.evaluate(x)
         code.factor()
         A = code.A.copy()
-        multipliers = code.refined_correction(A @ d)[0]
-        force = A.T @ multipliers
-        across = code.mass.solve(force)
+        multipliers, across = code.refined_correction(A @ d)
         slope = d - across
+        force = A.T @ multipliers
         relative = self.size(slope) / (self.size(d) or 1.0)
         if relative <= LEAST_SLOPE:
             return np.zeros_like(d), relative
