@@ -109,6 +109,7 @@ class Gaps:
         """Return what is to be added to gaps, so that those that have just opened are not negative by rounding."""
         found: dict[str, float] = {}
         for name, i in self._named(open_contacts).items():
+            # a contact that opens at rest needs more: its gap stays at zero for the first steps
             fresh = self.gap[i] <= TOUCHING * self.size[i]
             slow = FRESH_GAP * self.size[i] * (abs(self.rate[i]) <= self.resting[i])
             found[name] = float(max(-self.gap[i], 0.0) + slow) if fresh else 0.0

@@ -97,6 +97,7 @@ class Descent:
             self.evaluate(x - step)
             if np.abs(step).max(initial=0.0) <= LAST_CORRECTION * np.abs(x).max(initial=0.0):
                 return x - step
+            # a step must reduce the residuals by a quarter of what linear equations promise
             while not self.missed() < (1 - part / 4) * missed and part > SHORTEST_PART:
                 part /= 2
                 self.evaluate(x - part * step)
@@ -128,6 +129,7 @@ class Descent:
             self.evaluate(x + part * v)
             return allowed(v - code.mass.solve((code.A.T @ multipliers - force) / part))
 
+        # more accurate steps towards the solution only: far from it, the linear equations are a rough model
         return self.conjugate(slope, curved, min(0.1, np.sqrt(relative))), relative
 
     def conjugate(self, slope: Floats, curved: Callable[[Floats], Floats], tolerance: float) -> Floats:
@@ -139,6 +141,8 @@ class Descent:
         for _ in range(MOST_DIRECTIONS):
             bent = curved(direction)
             curvature = direction @ times(bent)
+            # the distance need not be convex along the constraints
+            # where it is not, it decreases along the directions up to this one
             if curvature <= LEAST_CONJUGATE_CURVATURE * (direction @ times(direction)):
                 return x if x.any() else direction
             x = x + square / curvature * direction
