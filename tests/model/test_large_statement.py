@@ -70,6 +70,12 @@ def test_one_coordinate_may_be_common_to_all_copies():
         (lambda: da.System(x, 1, 0, da.Constraint(v, name="a")), "`v` is not among them"),
         (lambda: da.System(x[:2], 1, 0, da.Constraint.over(u, {u: x}, name="a")), "`x` is not among them"),
         (lambda: da.System(x, 1, 0, [da.Constraint(x[0], name="a")] * 2), "given twice: `a`"),
+        (
+            lambda: da.System(
+                x, 1, 0, [da.Constraint.over(u, {u: x}, name="a"), da.Constraint(x[1] - x[0], name="a[1]")]
+            ),
+            r"given twice: `a\[1\]`",
+        ),
         (lambda: da.System(x, 1, 0, lagrangian=x[0]), "must have constraints, laws, applied forces and servos only"),
         (lambda: da.System(x, [da.MassEntries.over({(u, u): 1}, {u: x}), 3], 0), "must consist of `da.MassEntries`"),
         (lambda: da.MassEntries.over({u: 1}, {u: x}), "must be a mapping from pairs of coordinates"),

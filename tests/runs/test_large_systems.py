@@ -214,6 +214,15 @@ def test_a_drift_cure_may_be_baumgarte_and_steps_fixed(long_chain):
     assert any("Baumgarte" in note for note in run.notes)
 
 
+def test_fixed_steps_that_are_too_long_for_projection_end_the_run(long_chain):
+    """Rods far from the support have large terms, beside which a residual of one is small."""
+    system, q, qd = long_chain
+    with pytest.raises(da.errors.SimulationError, match=r"projection does not converge there: `rod\[\d\]` is violated"):
+        da.simulate(system, q, qd, [0, 1], step=0.5)
+    run = da.simulate(system, q, qd, [0, 1], step=0.05)
+    assert np.abs(run.violation).max() < 1e-10
+
+
 def test_what_a_large_system_cannot_do_is_said(long_chain):
     system, q, qd = long_chain
     with pytest.raises(da.errors.InputError, match="term by term here, which is for at most 200 coordinates"):

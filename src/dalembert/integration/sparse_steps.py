@@ -17,6 +17,7 @@ from dalembert.common.array_types import Floats
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_implicit import SparseImplicit
 from dalembert.integration.sparse_motion import acceleration
+from dalembert.integration.sparse_step_check import reason_unreached
 from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.collocation import Collocation
 from dalembert.native.initial_step import DEFAULT_FIRST_STEP, LEAST_DERIVATIVE, LEAST_SIZE
@@ -58,6 +59,8 @@ class SparseSteps:
         self.code, self.gains = dynamics.code, method.drift.gains()
         self.rows: NDArray[np.bool_] = np.ones(self.code.m, bool)
         self.only_positions = bool((dynamics.levels == 0).all())
+        is_projected = method.drift.projections > 0 and bool((dynamics.levels == 0).any())
+        self._is_projected_fixed = method.step is not None and is_projected
         self.slopes = np.zeros((len(tableau.nodes), 2 * self.code.n))
         self.rejected = self._taken = 0
         self.rtol, self._atol = tableau.step_tolerances(method.rtol, method.atol)
@@ -223,6 +226,10 @@ class SparseSteps:
                 continue
             if not np.isfinite(state).all():
                 raise NoStepError(t, "the step leads to numbers that are not finite. Pass a smaller `step`")
+            if self._is_projected_fixed:
+                reason = reason_unreached(self.dynamics, y, state, reached, self.numbers)
+                if reason:
+                    raise NoStepError(t, reason)
             h = method.step if method.step is not None else size * min(ratio, growth)
             growth, self._taken = MOST_RATIO, self._taken + 1
             yield SparseStep(t, y, reached, state)
