@@ -32,7 +32,7 @@ from dalembert.ensembles.single_precision import SingleFindings
 from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
-from dalembert.model import graph
+from dalembert.model.digest import digest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,12 +55,7 @@ def checked_store(path: Any) -> Path:
 
 def fingerprint(study: Study, members: Members, size: int) -> str:
     """Return a hash of everything that determines the results and their division into blocks of a size."""
-    texts = [graph.shown(expression) for expression in study.system.expressions()]
-    texts += [*study.system.coordinate_names, *study.system.parameter_names, *study.system.constraint_names]
-    texts += [repr(part) for part in (study.method, study.keep, study.outputs, study.quantiles, study.control, size)]
-    texts += [repr(event) for event in study.events]
-    texts += ["single precision"] if study.single else []
-    found = hashlib.sha256("\n".join(texts).encode())
+    found = hashlib.sha256(digest((study.identity, size)).encode())
     for array in (study.times, members.y, members.p):
         found.update(np.ascontiguousarray(array).tobytes())
     return found.hexdigest()

@@ -83,6 +83,12 @@ class Study:
         return member_entries(self.system, build(whole), self.events)
 
     @property
+    def identity(self) -> tuple[Any, ...]:
+        """Everything but the times and the members that determines the results."""
+        stated = self.system, self.method, self.control, self.events
+        return *stated, self.keep, self.outputs, self.quantiles, self.single
+
+    @property
     def kept_times(self) -> Floats:
         return self.times[-1:] if self.keep == "end" else self.times
 
