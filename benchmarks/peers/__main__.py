@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.peers.measure import machine, measured_by, summary
 from benchmarks.peers.problems import PROBLEMS
 from benchmarks.peers.tables import PEERS, section

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.scaling.record import Row, complete, read, rows_of
 from benchmarks.timing import table
 
