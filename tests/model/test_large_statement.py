@@ -37,6 +37,15 @@ def test_groups_are_expanded_term_by_term():
     assert wider.constraint_names == ("rod[0]", "rod[1]", "rod[2]", "end")
 
 
+def test_forces_along_a_placeholder_may_be_constant():
+    """Such as gravity from its potential: the coordinate along which a force acts is what is replaced."""
+    m, g = da.parameters("m g")
+    weight = da.AppliedForce.from_potential(m * g * u, {u: x, m: np.arange(4.0)})
+    push = da.AppliedForce.over({u: g}, {u: x[1:3]})
+    force = da.System(x, 1, [weight, push]).applied_force
+    assert [float(f.subs(g, 2)) for f in force] == [0, 0, -2, -6]
+
+
 def test_one_coordinate_may_be_common_to_all_copies():
     z = da.coordinates("z")
     ties = da.Constraint.over(u + z, {u: x}, name="tie")

@@ -127,10 +127,7 @@ class AppliedForce:
             raise ModelError(
                 [f"an applied force must have components along coordinates that it is stated over; got {components!r}."]
             )
-        forces = {key: as_expression(value, "an applied force") for key, value in components.items()}
-        for force in forces.values():
-            _require_placed(force, found, "an applied force")
-        return cls(forces, found)
+        return cls({key: as_expression(value, "an applied force") for key, value in components.items()}, found)
 
     @classmethod
     def from_potential(cls, potential: Any, over: Any) -> AppliedForce:
