@@ -7,14 +7,13 @@ blocks for each thread of the cluster are waiting at a time, so that neither the
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
 from threading import Lock
 from typing import Any
 
-from dalembert.common.dask_client import result_of, submitted, thread_count
+from dalembert.common.dask_client import result_of, sent, submitted, thread_count
 from dalembert.ensembles.ensemble_layout import Block
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.separate_members import AnyStudy
@@ -36,7 +35,7 @@ def results_on_cluster(
     from distributed import as_completed
 
     # one thread for a block: the workers run as many blocks at once as they have threads
-    whole = submitted(client, pickle.loads, pickle.dumps(replace(study, threads=1)), advice=CONTINUE)
+    whole = sent(client, replace(study, threads=1), advice=CONTINUE)
     waiting, numbers, unfinished = iter(missing), dict[Any, int](), dict[Any, Any]()
 
     def begun(k: int) -> Any:
