@@ -173,6 +173,17 @@ def test_a_client_that_is_lost_while_blocks_are_submitted(local_cluster):
 
 
 @pytest.mark.slow
+def test_functions_that_workers_cannot_import_are_sent(client):
+    v = da.coordinates("v")
+    factor = 2.0
+    system = da.System((v,), [[1]], (da.parameters("k") * da.function("pull", lambda x: -factor * x)(v),))
+    given = {"parameters": {"k": [1.0, 2.0]}}
+    expected = da.simulate_ensemble(system, (1,), (0,), TIMES, **given)
+    found = da.simulate_ensemble(system, (1,), (0,), TIMES, client=client, **given)
+    np.testing.assert_allclose(found["q"], expected["q"], rtol=1e-12)
+
+
+@pytest.mark.slow
 def test_a_worker_compiles_once(client):
     da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=client, **DESIGN)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from typing import Any
 
@@ -43,6 +44,16 @@ def submitted(client: Any, task: Any, *arguments: Any, advice: str = "") -> Any:
         if client.status in ("closing", "closed"):
             raise DeviceError(f"{LOST_CLIENT}{advice}") from None
         raise
+
+
+def sent(client: Any, value: Any, *, advice: str = "") -> Any:
+    """Send a value to a worker, as the result of a task, so that Dask can restore it if this worker dies.
+
+    Functions of scripts and notebooks, which the workers cannot import, are sent with their code.
+    """
+    import cloudpickle  # needed by Dask itself
+
+    return submitted(client, pickle.loads, cloudpickle.dumps(value), advice=advice)
 
 
 def result_of(future: Any, task: str, cause: str, advice: str = "") -> Any:

@@ -7,17 +7,17 @@ blocks for each thread of the cluster are waiting at a time, so that neither the
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
 from threading import Lock
 from typing import Any
 
-from dalembert.common.dask_client import result_of, submitted, thread_count
+from dalembert.common.dask_client import result_of, sent, submitted, thread_count
 from dalembert.ensembles.ensemble_layout import Block
 from dalembert.ensembles.members import Members
-from dalembert.ensembles.study import BlockResult, Study, StudyRunner
+from dalembert.ensembles.separate_members import AnyStudy
+from dalembert.ensembles.study import BlockResult
 
 WAITING_BLOCKS = 3
 """Blocks that are submitted for each thread of the cluster: one at work, and others so that none is idle."""
@@ -29,13 +29,13 @@ _compiling = Lock()
 
 
 def results_on_cluster(
-    client: Any, study: Study, members: Members, blocks: Sequence[Block], missing: Sequence[int]
+    client: Any, study: AnyStudy, members: Members, blocks: Sequence[Block], missing: Sequence[int]
 ) -> Generator[tuple[int, BlockResult]]:
     """Yield the numbers and results of the missing blocks as they are finished by the workers of a client."""
     from distributed import as_completed
 
     # one thread for a block: the workers run as many blocks at once as they have threads
-    whole = submitted(client, pickle.loads, pickle.dumps(replace(study, threads=1)), advice=CONTINUE)
+    whole = sent(client, replace(study, threads=1), advice=CONTINUE)
     waiting, numbers, unfinished = iter(missing), dict[Any, int](), dict[Any, Any]()
 
     def begun(k: int) -> Any:
@@ -58,10 +58,10 @@ def results_on_cluster(
             client.cancel([*unfinished.values(), whole])
 
 
-def simulated_block(study: Study, first: int, members: Members) -> BlockResult:
+def simulated_block(study: AnyStudy, first: int, members: Members) -> BlockResult:
     """Return the results of a block of members, on a worker."""
     # compiled code is cached by the study's system, so that a worker compiles once; threads must not do it twice
     with _compiling:
-        runner = StudyRunner(study)
+        runner = study.runner()
         runner.prepare()
     return runner(first, members)

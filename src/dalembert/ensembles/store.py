@@ -21,15 +21,16 @@ import numpy as np
 from dalembert.common.extras import require
 from dalembert.common.target_path import target_path
 from dalembert.ensembles.collection import Totals, first_reason
-from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, with_events
+from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, used_labels, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.ledger_outputs import LedgerFindings
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import StartFindings
+from dalembert.ensembles.separate_members import AnyStudy
 from dalembert.ensembles.single_precision import SingleFindings
-from dalembert.ensembles.study import BlockResult, Findings, Study
+from dalembert.ensembles.study import BlockResult, Findings
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
 from dalembert.model.digest import digest
@@ -53,7 +54,7 @@ def checked_store(path: Any) -> Path:
     return target_path(path, (".zarr",), "store")
 
 
-def fingerprint(study: Study, members: Members, size: int) -> str:
+def fingerprint(study: AnyStudy, members: Members, size: int) -> str:
     """Return a hash of everything that determines the results and their division into blocks of a size."""
     found = hashlib.sha256(digest((study.identity, size)).encode())
     for array in (study.times, members.y, members.p):
@@ -64,7 +65,7 @@ def fingerprint(study: Study, members: Members, size: int) -> str:
 class Store:
     """Writes blocks to a Zarr store; one process writes."""
 
-    def __init__(self, path: Path, study: Study, layout: EnsembleLayout, members: Members, size: int):
+    def __init__(self, path: Path, study: AnyStudy, layout: EnsembleLayout, members: Members, size: int):
         self.path, self.study, self.layout, self.size = path, study, layout, size
         self.blocks, self.totals = layout.blocks(size), Totals()
         self.done: set[int] = set()
@@ -185,7 +186,8 @@ class Store:
         if self.study.keep == "summary":
             totals = self.totals
             return dataset_of_summaries(self.study, totals.summaries, totals.first_reason, totals.findings.failed)
-        found = xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels_of(self.study, self.layout))
+        labels = used_labels(labels_of(self.study, self.layout), {*self.layout.dims, *self.study.outputs.all_dims})
+        found = xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels)
         files = [self._folder / EVENTS.format(number) for number in range(len(self.blocks))]
         tables = [_events(file) for file in files if file.is_file()]
         return with_events(found, self.layout, tables) if tables else found

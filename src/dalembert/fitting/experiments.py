@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.common.dask_client import result_of, submitted, thread_count
+from dalembert.common.dask_client import result_of, sent, submitted, thread_count
 from dalembert.errors import DalembertError
 from dalembert.fitting.free_start import FreeStart
 from dalembert.fitting.observation import Observation
@@ -95,14 +94,14 @@ def _outcome(experiments: Experiments, number: int, unknowns: Floats) -> Outcome
 
 def outcomes_on_cluster(client: Any) -> Callable[[Experiments, Sequence[Trial]], list[Outcome]]:
     """Return the function ``outcomes`` with simulations on the workers of a client."""
-    sent: list[tuple[Experiments, Any]] = []  # the last experiments, sent once
+    known: list[tuple[Experiments, Any]] = []  # the last experiments, sent once
 
     def found(experiments: Experiments, trials: Sequence[Trial]) -> list[Outcome]:
-        if not sent or sent[0][0] is not experiments:
-            sent[:] = [(experiments, submitted(client, pickle.loads, pickle.dumps(experiments)))]
+        if not known or known[0][0] is not experiments:
+            known[:] = [(experiments, sent(client, experiments))]
         count = min(PARTS_PER_THREAD * thread_count(client), len(trials))
         cuts = np.linspace(0, len(trials), count + 1).astype(int)
-        futures = [submitted(client, outcomes, sent[0][1], trials[a:b]) for a, b in pairwise(cuts)]
+        futures = [submitted(client, outcomes, known[0][1], trials[a:b]) for a, b in pairwise(cuts)]
         try:
             parts = [result_of(future, "experiments", "fit fewer times") for future in futures]
         except BaseException:  # including Ctrl-C
