@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from dalembert.analysis.conservation import conserved
 from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidden, refuse_paradox_at_end
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
@@ -21,6 +23,7 @@ from dalembert.equation.one_state import finished
 from dalembert.equation.painleve import refuse_paradox, refuse_undetermined
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, SimulationError
 from dalembert.hybrid.moreau_jean import MoreauJean
+from dalembert.integration.abrupt_changes import refuse_kink
 from dalembert.integration.control_outputs import motion_with_control, refuse_unmet
 from dalembert.integration.default_tolerances import USUAL_ATOL, USUAL_RTOL, with_tolerances
 from dalembert.integration.drift import Drift, Projection, drift_notes
@@ -33,6 +36,7 @@ from dalembert.integration.time_segments import settled_run, settled_times
 from dalembert.integration.trajectory import Trajectory
 from dalembert.live.run_page import page_source
 from dalembert.lowering.build import build as build
+from dalembert.model.abrupt_functions import may_be_abrupt
 from dalembert.model.active_system import all_permanent
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_values import end_of_function_values
@@ -77,8 +81,8 @@ def motion(
     ------
     InputError         missing, unknown, misshapen or non-finite numbers
     MassMatrixError    a mass matrix that the formulation cannot use
-    ConstraintError    contradictory constraints, redundant ones where the formulation needs independent rows, or
-                       contacts at rest whose friction forces are not unique
+    ConstraintError    contradictory constraints, redundant ones where the formulation needs independent rows,
+                       contacts at rest whose friction forces are not unique, or a constraint with a kink just ahead
     PainleveError      friction by the actual reaction that has no solution, or several
 
     Examples
@@ -114,6 +118,8 @@ def motion(
     answer = finished(answer, formulation, throw=throw, names=dynamics.constraints)
     if throw:
         refuse_undetermined(dynamics, answer)
+        if isinstance(system, System) and may_be_abrupt(system.constraints):
+            refuse_kink(dynamics, q, qd, float(at), p, np.asarray(answer.acceleration))
     return answer
 
 

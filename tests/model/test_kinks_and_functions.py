@@ -93,6 +93,36 @@ def test_kinks_are_differentiated_piece_by_piece(name: str):
     np.testing.assert_allclose([float(second.xreplace({u: sp.Float(p)})) for p in points], between, atol=1e-7)
 
 
+CORNERS = {
+    "at rest on a bent wire": (y - sp.Abs(x), (0.3, -1), (0, 0), (0, 0)),
+    "through a bent wire": (y - sp.Abs(x), (0, -1), (0, 0), (1, 0)),
+    "onto the other piece": (sp.Max(x, y), (0, 1), (0, 0), (0, 0)),
+    "across a step": (y - 0.25 * sp.floor(x), (1, 0), (np.nextafter(2, 0), 0.25), (1, 0)),
+    "by half of a step": (y + sp.Heaviside(x) * x, (1, 0), (0, 0), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_the_motion_at_a_kink_is_refused(name: str):
+    """There the gradient is that of another piece, or of none: the wire y = |x| would be level at its bend."""
+    equation, force, q, qd = CORNERS[name]
+    system = da.System((x, y), sp.eye(2), force, da.Constraint(equation, name="wire"))
+    with pytest.raises(da.ConstraintError, match="smooth just ahead of this state; `wire` has a jump or a kink there"):
+        da.motion(system, q, qd)
+    assert da.motion(system, q, qd, throw=False).rank == 1
+
+
+@pytest.mark.parametrize(("force", "speed"), [(1, 0), (1, 1), (-1, 1)])
+def test_the_motion_from_the_border_of_a_piece_into_it(force: float, speed: float):
+    """Conditions say on which side the border is: at x = 1 the slope is two."""
+    bent = sp.Piecewise((x, x < 1), (2 * x - 1, True))
+    system = da.System((x, y), sp.eye(2), (force, 0), da.Constraint(y - bent, name="wire"))
+    assert da.motion(system, (1, 1), (speed, 2 * speed)).acceleration == pytest.approx([force / 5, 2 * force / 5])
+    smooth = sp.Piecewise((0, x < 0), (x**3, True))
+    system = da.System((x, y), sp.eye(2), (-force, 1), da.Constraint(y - smooth, name="wire"))
+    assert da.motion(system, (0, 0), (-speed, 0)).acceleration == pytest.approx([-force, 0])
+
+
 @pytest.mark.parametrize("function", [sp.Abs, lambda e: sp.Max(e, -2 * e), lambda e: e * sp.sign(e)])
 def test_a_bead_on_a_bent_wire_moves_as_on_a_straight_one(function):
     """On y = |x|, away from the bend, a bead in gravity is accelerated by −g/2 along x and along y."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats, vector_of
 from dalembert.common.levels import STATE_LEVELS
 from dalembert.equation.dynamics import Dynamics, Terms
-from dalembert.errors import MassMatrixError, StateError
+from dalembert.errors import ConstraintError, MassMatrixError, StateError
 from dalembert.integration.row_selection import rows_for
 from dalembert.integration.start_states import nearest_state, terms_at, violated_rows
 from dalembert.numerics.tolerances import RANK_TOLERANCE
@@ -229,6 +229,30 @@ def kink_beside(dynamics: Dynamics, states: Floats, t: float, p: Any, tolerance:
             changes = [_change(name, *pair) for pair in (near, far)]
             kinked |= (changes[1] > least) & (changes[0] > changes[1] / 2)
     return _kinked(dynamics, kinked)
+
+
+def refuse_kink(dynamics: Dynamics, q: Floats, qd: Floats, t: float, p: Any, acceleration: Floats) -> None:
+    """Raise an error that names the constraints whose gradients just ahead of a state are not those at the state.
+
+    At a kink they may be those of another piece, or of none: d|x|/dx is zero there.
+    """
+    ahead = qd if qd.any() else acceleration
+    if not ahead.any() or not np.isfinite(ahead).all():
+        return
+    distance = 16 * np.spacing(np.maximum(np.abs(q), np.abs(q).max(initial=0.0) * 1e-3)).max()
+    step = distance / np.abs(ahead).max() * ahead
+    here, near, far = (terms_at(dynamics, q + part * step, qd, t, p) for part in (0.0, 0.25, 1.0))
+    lengths = np.abs(np.asarray(here.A)).max(axis=1, initial=0.0) + np.abs(np.asarray(far.A)).max(axis=1, initial=0.0)
+    kinked = np.zeros(len(dynamics.constraints), bool)
+    for name, least in (("A", LEAST_SUDDEN_CHANGE * lengths), ("position", lengths * distance / LEAST_SUDDEN_CHANGE)):
+        change = _change(name, here, far)
+        kinked |= (change > least) & (_change(name, here, near) > change / 2)
+    if kinked.any():
+        names = ", ".join(f"`{dynamics.constraints[k]}`" for k in np.flatnonzero(kinked))
+        raise ConstraintError(
+            f"the constraints must be smooth just ahead of this state; {names} has a jump or a kink there. Take a "
+            f"state beside it, or smooth the constraint."
+        )
 
 
 def _change(name: str, one: Terms, other: Terms) -> Floats:

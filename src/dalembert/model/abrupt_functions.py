@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -15,6 +16,12 @@ from dalembert.model.symbols import ConstraintSymbol, t
 KINKED_OR_JUMPING = (sp.Piecewise, sp.Heaviside, sp.sign, sp.Abs, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod)
 OF_THE_STATE = (AppliedUndef, ConstraintSymbol)
 """Coordinates, and reactions, which laws may contain."""
+
+
+@lru_cache(maxsize=256)
+def may_be_abrupt(constraints: tuple[Any, ...]) -> bool:
+    """Return whether constraints contain functions with jumps or kinks."""
+    return any(graph.atoms(c.expression, *KINKED_OR_JUMPING) for c in constraints)
 
 
 def abrupt_functions_of_time(expressions: Iterable[Any]) -> list[str]:
