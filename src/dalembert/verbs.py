@@ -2,7 +2,7 @@
 """The functions ``motion``, ``simulate`` and ``consistent_state``.
 
 What only some systems need, for friction, contacts, events, controllers or many coordinates, is imported by the
-functions that call it: importing all of it would double the time of the first answer for a pendulum.
+functions that call it: importing all of it takes 0.05 s, longer than to compute the acceleration of a pendulum.
 """
 
 from __future__ import annotations
