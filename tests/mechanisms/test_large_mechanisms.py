@@ -166,6 +166,7 @@ def test_a_motor_of_a_large_mechanism_leads_its_joint_as_a_drive_does():
     assert led.system.is_large and driven.system.is_large
     states = led.assemble(servos=True), driven.assemble()
     for one, other in zip(*states, strict=True):
+        # coordinates up to 30 are rounded by 4e-15, and the constraints amplify that by up to 26, as A M⁻¹ Aᵀ shows
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
     q, qd = states[0]
     found, wanted = da.motion(led.system, q, qd), da.motion(driven.system, q, qd)
@@ -299,8 +300,7 @@ def test_a_start_far_from_the_constraints_is_found(arm):
     stated = arm.system.templates
     dynamics = compiled(stated)
     numbers = dynamics.numbers(stated.values({}))
-    with pytest.raises(da.errors.StateError, match="some state near `q0` must satisfy the constraints"):
-        sparse_start._nearest(dynamics, *away, 0.0, numbers, 0)
+    assert sparse_start._nearest(dynamics, *away, 0.0, numbers, 0) is None
     found, wanted = (da.consistent_state(s, *away) for s in (arm.system, mechanism_system.derived_system(arm)))
     np.testing.assert_allclose(found[0], wanted[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-7)

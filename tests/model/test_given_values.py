@@ -53,6 +53,32 @@ def test_labels_of_parameters_and_members():
         np.testing.assert_allclose(found["q"].values[:, 1], [[np.cos(1), 0], [2 * np.cos(1), np.cos(2)]], atol=1e-8)
 
 
+@pytest.mark.parametrize("count", [3, 150])
+def test_states_by_arrays_of_coordinates(count):
+    """In straight-line code and in groups: one number for each member, or one for all."""
+    x, y, s = da.coordinates("x", count), da.coordinates("y", count), da.coordinates("s")
+    system, numbers = da.System((x, y, s), 1, {x: 2.0}), np.arange(float(count))
+    wanted = [*numbers, *[4.0] * count, 5.0]
+    for given in (
+        {"x": numbers, "y": 4, s: 5},
+        {x[1:]: numbers[1:], x[0]: 0, "s": 5, y: 4.0},
+    ):
+        run = da.simulate(system, given, {"x": 0, "y": 0, "s": 0}, [0, 1])
+        np.testing.assert_array_equal(run.q[0], wanted)
+    still = {"x": 0, "y": 0, "s": 0}
+    for wrong, message in (
+        (
+            {**still, "x": numbers[1:]},
+            rf"`q` must give `x` one number for each of its {count} coord.*got shape \({count - 1},",
+        ),
+        ({**still, "x[1]": 3}, r"`q` must give each coordinate once; given twice: `x\[1\]`"),
+        ({"x": 0, "s": 0}, rf"must give a value for every coordinate; missing: `y\[0\]` … `y\[{count - 1}\]`"),
+        ({**still, "z": 0}, "must name only coordinates of the model; `z` is unknown"),
+    ):
+        with pytest.raises(da.InputError, match=message):
+            da.motion(system, wrong, still)
+
+
 REFUSED = {
     r"`q` must name only coordinates of the model; `z` is unknown": pd.Series({"x": 1.0, "z": 1.0}),
     r"`q` must give a value for every coordinate; missing: `x`, `y`": pd.Series([1.0, 2.0], index=[1, 0]),

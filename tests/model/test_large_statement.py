@@ -37,6 +37,15 @@ def test_groups_are_expanded_term_by_term():
     assert wider.constraint_names == ("rod[0]", "rod[1]", "rod[2]", "end")
 
 
+def test_forces_along_a_placeholder_may_be_constant():
+    """Such as gravity from its potential: the coordinate along which a force acts is what is replaced."""
+    m, g = da.parameters("m g")
+    weight = da.AppliedForce.from_potential(m * g * u, {u: x, m: np.arange(4.0)})
+    push = da.AppliedForce.over({u: g}, {u: x[1:3]})
+    force = da.System(x, 1, [weight, push]).applied_force
+    assert [float(f.subs(g, 2)) for f in force] == [0, 0, -2, -6]
+
+
 def test_one_coordinate_may_be_common_to_all_copies():
     z = da.coordinates("z")
     ties = da.Constraint.over(u + z, {u: x}, name="tie")
@@ -70,6 +79,12 @@ def test_one_coordinate_may_be_common_to_all_copies():
         (lambda: da.System(x, 1, 0, da.Constraint(v, name="a")), "`v` is not among them"),
         (lambda: da.System(x[:2], 1, 0, da.Constraint.over(u, {u: x}, name="a")), "`x` is not among them"),
         (lambda: da.System(x, 1, 0, [da.Constraint(x[0], name="a")] * 2), "given twice: `a`"),
+        (
+            lambda: da.System(
+                x, 1, 0, [da.Constraint.over(u, {u: x}, name="a"), da.Constraint(x[1] - x[0], name="a[1]")]
+            ),
+            r"given twice: `a\[1\]`",
+        ),
         (lambda: da.System(x, 1, 0, lagrangian=x[0]), "must have constraints, laws, applied forces and servos only"),
         (lambda: da.System(x, [da.MassEntries.over({(u, u): 1}, {u: x}), 3], 0), "must consist of `da.MassEntries`"),
         (lambda: da.MassEntries.over({u: 1}, {u: x}), "must be a mapping from pairs of coordinates"),

@@ -199,6 +199,9 @@ def test_formulations_that_do_not_suit_are_refused():
     closed = da.System(x, 1, 0, (*ties, da.Constraint(x[0] - x[n - 1], name="closing")))
     with pytest.raises(da.errors.ConstraintError, match="`Multipliers` must have independent constraints; got 210 of"):
         da.motion(closed, q, q, formulation=da.Multipliers())
+    lighter = da.System(x, np.where(np.arange(n) == 7, -1.0, 1.0), 0, closed.statement.constraints)
+    with pytest.raises(da.errors.ConstraintError, match=r"follow from the others\. Remove the redundant ones\.$"):
+        da.motion(lighter, q, q, formulation=da.Multipliers())
 
 
 def test_a_negative_eigenvalue_is_found_in_the_units_of_the_coordinates():

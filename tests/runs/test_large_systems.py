@@ -159,6 +159,27 @@ def long_chain():
     return chain(150)
 
 
+def test_nearly_dependent_constraints_are_not_called_contradictory():
+    """Their acceleration is determined, and straight-line code finds it; squares of differences of 1e-6 are lost."""
+
+    def pair(n):
+        x = da.coordinates("x", n)
+        x0, x1 = (v.diff(da.t, 2) for v in x[:2])
+        return da.System(
+            x, 1, 0, (da.Constraint(x0 - 1, name="a"), da.Constraint(x0 + x1 / 10**6 - 1 - 2e-6, name="b"))
+        )
+
+    assert da.motion(pair(20), np.zeros(20), np.zeros(20)).acceleration[1] == pytest.approx(2, rel=1e-9)
+    large, still = pair(201), np.zeros(201)
+    with pytest.raises(
+        da.errors.ConstraintError, match=r"`a`, `b` are nearly dependent: .* limit of large systems is 3e-06"
+    ):
+        da.motion(large, still, still)
+    verdict = da.check(large, still, still)
+    assert not verdict.well_posed
+    assert "`a`, `b` are nearly dependent, and the limit of large systems is 3e-06" in str(verdict)
+
+
 def test_a_large_system_runs_end_to_end(long_chain):
     system, q, qd = long_chain
     assert system.templates is not None and "300" not in repr(system)
@@ -191,6 +212,15 @@ def test_a_drift_cure_may_be_baumgarte_and_steps_fixed(long_chain):
     run = da.simulate(system, q, qd, [0, 0.02], drift=da.Baumgarte(10, 10), step=0.01)
     assert run.statistics["steps"] == 2
     assert any("Baumgarte" in note for note in run.notes)
+
+
+def test_fixed_steps_that_are_too_long_for_projection_end_the_run(long_chain):
+    """Rods far from the support have large terms, beside which a residual of one is small."""
+    system, q, qd = long_chain
+    with pytest.raises(da.errors.SimulationError, match=r"projection does not converge there: `rod\[\d\]` is violated"):
+        da.simulate(system, q, qd, [0, 1], step=0.5)
+    run = da.simulate(system, q, qd, [0, 1], step=0.05)
+    assert np.abs(run.violation).max() < 1e-10
 
 
 def test_what_a_large_system_cannot_do_is_said(long_chain):
@@ -255,6 +285,25 @@ def test_a_run_that_cannot_continue_says_why():
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 2])
     with pytest.raises(da.errors.SimulationError, match="`max_steps`"):
         da.simulate(da.System(x, 1, pull), np.ones(300), np.zeros(300), [0, 1], max_steps=2)
+
+
+def test_a_tolerance_below_the_rounding_of_coordinates_is_named():
+    n, length = 110, 1e9
+    x, y = da.coordinates("x", n), da.coordinates("y", n)
+    u, v, w, z = da.coordinates("u v w z")
+    ends = {u: x[:-1], v: y[:-1], w: x[1:], z: y[1:]}
+    rods = da.Constraint.over((u - w) ** 2 + (v - z) ** 2 - length**2, ends, name="rod")
+    q, qd = (length * np.concatenate([np.arange(n), 0 * np.arange(n)]) for _ in range(2))
+    qd = np.concatenate([np.zeros(n), q[:n] / 3])
+    free = da.System((x, y), 1, 0, rods)
+    with pytest.raises(
+        da.errors.SimulationError, match=r"below the rounding of coordinates up to 1\.1e\+11\. Pass a lar"
+    ):
+        da.simulate(free, q, qd, [0, 1])
+    run = da.simulate(free, q, qd, [0, 1], atol=1.0, rtol=1e-9)
+    turned = np.concatenate([np.cos(1 / 3) * q[:n], np.sin(1 / 3) * q[:n]])
+    center = turned.reshape(2, n).mean(axis=1) - [q[:n].mean(), q[:n].mean() / 3]  # it moves on, and the chain turns
+    np.testing.assert_allclose(run.q[-1], turned - np.repeat(center, n), rtol=0, atol=100)
 
 
 def test_functions_of_time_with_jumps_belong_to_forces():

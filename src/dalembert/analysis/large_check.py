@@ -13,10 +13,10 @@ from dalembert.common.array_types import Floats
 from dalembert.common.levels import STATE_LEVELS, Level
 from dalembert.common.names import LISTED_NAMES, quoted
 from dalembert.errors import ConstraintError, InputError, MassMatrixError, ModelError
+from dalembert.integration.sparse_contradictions import LIMIT_OF_ROWS, inconsistency, nearly_dependent
 from dalembert.integration.sparse_dependencies import Dependencies
 from dalembert.integration.sparse_masses import raised_kind, undetermined_motion
 from dalembert.integration.sparse_motion import (
-    inconsistency,
     rank_gap_of,
     refuse_unmet_servos,
     require_valid_terms,
@@ -159,8 +159,11 @@ def _row_findings(
         names = quoted([*redundant][:LISTED_NAMES])
         more = f" and {len(redundant) - LISTED_NAMES} more" if len(redundant) > LISTED_NAMES else ""
         findings.append(Finding("redundant", f"{names}{more} follow from the others at this state."))
+    relation = "contradict one another in acceleration"
+    if conflicts and nearly_dependent(code, solution(dynamics)):
+        relation = f"are nearly dependent, {LIMIT_OF_ROWS}"
     for conflict in conflicts[:LISTED_NAMES]:
-        findings.append(Finding("conflict", f"{quoted(conflict.names)} contradict one another in acceleration.", True))
+        findings.append(Finding("conflict", f"{quoted(conflict.names)} {relation}.", True))
     note = "The system is large: it was checked numerically at this state, without a search for hidden constraints."
     return [*findings, Finding("method", note)]
 

@@ -64,6 +64,12 @@ class OutputChoice:
         """The names of outputs that follow from the motion at the time of the output alone."""
         return tuple(name for name in self.names if name != LEDGER)
 
+    @property
+    def all_dims(self) -> set[str]:
+        """The dimensions of all outputs after those of the ensemble."""
+        found = {"time", *(dim for name in self.of_motion for dim in self.dims(name, 1))}
+        return found | {"entry"} if self.ledger else found
+
     def dims(self, name: str, axes: int) -> tuple[str, ...]:
         """Return the dimensions of an output after those of the ensemble; ``axes`` is their number."""
         if name in (*OF_STATES, *OF_COORDINATES):
@@ -97,7 +103,7 @@ def output_choice(system: System, given: Any) -> OutputChoice:
         expression = sp.sympify(entry, strict=True) if isinstance(entry, (int, float)) else entry
         if not isinstance(expression, sp.Expr):
             raise InputError(f"`outputs` must hold names or expressions; got {entry!r}.")
-        name = system.symbols.readable(expression) if label is None else str(label)
+        name = _readable(system, expression) if label is None else str(label)
         if name in (*KNOWN_OUTPUTS, *RESERVED):
             raise InputError(f"an expression in `outputs` must have a name of its own; got `{name}`.")
         expressions[name] = expression
@@ -106,6 +112,10 @@ def output_choice(system: System, given: Any) -> OutputChoice:
     if LEDGER in names:
         refuse_names_of_ledger([*expressions])
     return OutputChoice(tuple(dict.fromkeys(names)), expressions)
+
+
+def _readable(system: System, expression: Any) -> str:
+    return str(expression) if system.is_large else system.symbols.readable(expression)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -120,7 +130,7 @@ def _checked_name(system: System, name: str) -> str:
             '"energy" in `outputs` needs a system with a Lagrangian; this one has none. State it with '
             "`da.System.from_lagrangian`."
         )
-    if name in OF_CONSTRAINTS and not system.constraints:
+    if name in OF_CONSTRAINTS and not system.constraint_names:
         raise InputError(f"`{name}` in `outputs` needs a system with constraints; this one has none.")
     return name
 

@@ -111,11 +111,10 @@ class Descent:
         code, d = self.code, x - self.start
         self.evaluate(x)
         code.factor()
-        A, solve = code.A.copy(), code.correction
-        multipliers = solve(A @ d)[0]
-        force = A.T @ multipliers
-        across = code.mass.solve(force)
+        A = code.A.copy()
+        multipliers, across = code.refined_correction(A @ d)
         slope = d - across
+        force = A.T @ multipliers
         relative = self.size(slope) / (self.size(d) or 1.0)
         if relative <= LEAST_SLOPE:
             return np.zeros_like(d), relative

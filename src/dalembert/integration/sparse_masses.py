@@ -115,10 +115,14 @@ def _refuse_dependent_rows(dynamics: LargeDynamics) -> None:
         return
     out = np.flatnonzero(elimination.left_out)
     names = quoted(dynamics.constraints[i] for i in out[:LISTED_NAMES])
+    more = f" and {len(out) - LISTED_NAMES} more" if len(out) > LISTED_NAMES else ""
+    advice = "Use `da.Factored()`, or `da.SingularMass()`, which take redundant ones, or remove the redundant ones."
+    # these formulations refuse negative masses
+    if raised_kind(dynamics.code)[0] == "indefinite":
+        advice = "Remove the redundant ones."
     raise ConstraintError(
         f"`Multipliers` must have independent constraints; got {dynamics.code.m} of rank "
-        f"{dynamics.code.m - len(out)}: {names} follow from the others. Use `da.Factored()`, or `da.SingularMass()`, "
-        f"which take redundant ones, or remove the redundant ones."
+        f"{dynamics.code.m - len(out)}: {names}{more} follow from the others. {advice}"
     )
 
 

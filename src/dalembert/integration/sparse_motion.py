@@ -19,8 +19,9 @@ from dalembert.equation.answer import ConstrainedMotion
 from dalembert.errors import WHERE_NOT_FINITE, ConstraintError, InputError
 from dalembert.integration.constrained_solution import constrained
 from dalembert.integration.control_outputs import reason_unmet
+from dalembert.integration.sparse_contradictions import inconsistency
 from dalembert.integration.sparse_control import control_answer, control_of
-from dalembert.integration.sparse_dependencies import Dependencies, left_out, shortest
+from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_laws import (
     NO_FORCES,
     caused_by,
@@ -32,7 +33,7 @@ from dalembert.integration.sparse_laws import (
 from dalembert.integration.sparse_masses import ADVICE, free_motion, refuse_unsuited_mass
 from dalembert.native.protocol import Control
 from dalembert.native.sparse_system import LargeDynamics, SparseSystem
-from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, EXACT, NAMED_SHARE, TINY
+from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE, TINY
 
 
 class SparseSolution(NamedTuple):
@@ -119,26 +120,6 @@ def _under(code: SparseSystem, force: Floats, b: Floats) -> SparseSolution:
         further, effect = caused_by(code, C)
         qdd = qdd + further
     return SparseSolution(qdd, a, lam, code.A_transposed @ lam, b - code.A @ qdd, C, effect, force)
-
-
-def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
-    """Return the part of b − A a that no acceleration can meet, relative to all of it, rows scaled to equal length."""
-    rows = left_out(code)
-    if not len(rows):
-        return 0.0
-    lengths = code.row_lengths
-    left = np.zeros(code.m)
-    # the rows in use are satisfied by construction, so that only those left out can be contradicted
-    left[rows] = found.left[rows]
-    whole = (found.left + code.A @ (found.acceleration - found.free_acceleration)) / lengths
-    size = max(float(np.linalg.norm(whole)), TINY)
-    bound = float(np.linalg.norm(left / lengths)) / size
-    if bound <= CONSISTENCY_TOLERANCE:
-        return bound  # its projection on the dependencies is not larger
-    terms = np.abs(code.rhs) + abs(code.A) @ (np.abs(found.acceleration) + np.abs(found.free_acceleration))
-    if np.linalg.norm(left / lengths) <= EXACT * np.linalg.norm(terms / lengths):
-        return 0.0  # b − A a itself is hardly more than rounding, as in free fall
-    return float(np.linalg.norm(Dependencies(code).part_of(left / lengths, lengths))) / size
 
 
 def sparse_answer(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: Floats) -> ConstrainedMotion:
@@ -259,21 +240,3 @@ def refuse_unmet_servos(dynamics: LargeDynamics, found: SparseSolution, t: float
     reason = reason_unmet(found.control, layout.servos, layout.actuators, t)
     if reason:
         raise ConstraintError(reason)
-
-
-def refuse_contradiction(dynamics: LargeDynamics, found: SparseSolution) -> None:
-    """Raise an error that names constraints which contradict one another at the last factorisation."""
-    code = dynamics.code
-    worst = inconsistency(code, found)
-    if worst <= CONSISTENCY_TOLERANCE:
-        return
-    rows, lengths = left_out(code), code.row_lengths
-    left = np.zeros(code.m)
-    left[rows] = found.left[rows]
-    outside = np.abs(Dependencies(code).part_of(left / lengths, lengths))
-    involved = np.argsort(-outside)[:LISTED_NAMES]
-    names = quoted(dynamics.constraints[i] for i in sorted(involved[outside[involved] > NAMED_SHARE * outside.max()]))
-    raise ConstraintError(
-        f"the constraints must admit an acceleration, A q̈ = b; {names} contradict one another (inconsistency "
-        f"{worst:.1e}). Remove or correct one of them."
-    )

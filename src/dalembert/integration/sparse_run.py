@@ -18,13 +18,14 @@ from dalembert.integration.method import Method, split_state
 from dalembert.integration.progress import Progress
 from dalembert.integration.run_events import RunEvent
 from dalembert.integration.saturation import Saturation, saturation_notes
+from dalembert.integration.sparse_contradictions import inconsistency, refuse_contradiction
 from dalembert.integration.sparse_control import run_control
 from dalembert.integration.sparse_dependencies import Dependencies, shortest
 from dalembert.integration.sparse_events import EventFunctions, EventWatch
 from dalembert.integration.sparse_laws import refuse_lost_reaction, refuse_negative_laws
 from dalembert.integration.sparse_limits import LimitWatch
 from dalembert.integration.sparse_masses import refuse_undetermined_motion
-from dalembert.integration.sparse_motion import inconsistency, refuse_contradiction, refuse_unmet_servos, solution
+from dalembert.integration.sparse_motion import refuse_unmet_servos, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, projection_notes, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
 from dalembert.integration.trajectory import Trajectory

@@ -26,7 +26,7 @@ LARGEST_ARRAYS = 200
 """Most coordinates for which arrays of n × n numbers are made to find a start."""
 
 CLOSE = 1e-13
-"""The iteration ends when a step is below this part of the coordinates: rounding."""
+"""Steps below this part of the coordinates are rounding as soon as they no longer become shorter."""
 
 
 def missed(dynamics: LargeDynamics, q: Floats, qd: Floats, level: int, tolerance: float) -> NDArray[np.int64]:
@@ -131,14 +131,14 @@ def _nearest_or_by_arrays(
     dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int
 ) -> Floats:
     """Return the nearest coordinates, or velocities; far from the constraints with the curvature of these."""
-    try:
-        return _nearest(dynamics, q0, qd0, t, numbers, level)
-    except StateError:
-        # arrays (n, n) would not fit into memory
-        if len(q0) > LARGEST_ARRAYS:
-            x = Descent(dynamics, q0, qd0, t, numbers, level).nearest()
-            return _verified(dynamics, (x, qd0) if level == 0 else (q0, x), t, numbers, level)
-    return _nearest_by_arrays(dynamics, q0, qd0, t, numbers, level)
+    x = _nearest(dynamics, q0, qd0, t, numbers, level)
+    if x is not None:
+        return x
+    if len(q0) <= LARGEST_ARRAYS:
+        return _nearest_by_arrays(dynamics, q0, qd0, t, numbers, level)
+    # arrays (n, n) would not fit into memory
+    x = Descent(dynamics, q0, qd0, t, numbers, level).nearest()
+    return _verified(dynamics, (x, qd0) if level == 0 else (q0, x), t, numbers, level)
 
 
 def _nearest_by_arrays(
@@ -160,10 +160,13 @@ def _nearest_by_arrays(
     return nearest(equations, state[level], steps, names, ("q0", "qd0")[level], None if level == 0 else q0)
 
 
-def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int) -> Floats:
-    """Return the nearest coordinates, or velocities, by steps to the nearest point of the linearised constraints."""
+def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers: Floats, level: int) -> Floats | None:
+    """Return the nearest coordinates, or velocities, by steps to the nearest point of the linearised constraints.
+
+    ``None`` if they do not converge to a state on the constraints: the curvature of these matters.
+    """
     code, state = dynamics.code, [q0, qd0]
-    start = state[level]
+    start, before = state[level], np.inf
     if code.elimination is None or not (dynamics.levels <= level).any():
         return start
     # all rows again: which ones are independent may differ from where the state was last factored
@@ -174,21 +177,31 @@ def _nearest(dynamics: LargeDynamics, q0: Floats, qd0: Floats, t: float, numbers
         code.factor()
         x, residual = state[level], code.residuals[level]
         # the nearest x with residual + A (x − x now) = 0; at a fixed point x − x0 = W Aᵀλ, which is the nearest point
-        new = start - code.correction(residual - code.A @ (x - start))[1]
+        new = start - code.refined_correction(residual - code.A @ (x - start))[1]
         step = np.abs(new - x).max(initial=0.0)
         state[level] = new
-        if not np.isfinite(step) or step <= CLOSE * np.abs(new).max(initial=0.0):
-            break
-    return _verified(dynamics, (state[0], state[1]), t, numbers, level)
+        if not np.isfinite(step):
+            return None
+        # where steps become shorter slowly, the sum of those to come is much longer than the last one
+        if step <= CLOSE * np.abs(new).max(initial=0.0) and not step < before:
+            return None if len(_missed_at(dynamics, (state[0], state[1]), t, numbers, level)) else new
+        before = step
+    return None
+
+
+def _missed_at(
+    dynamics: LargeDynamics, state: tuple[Floats, Floats], t: float, numbers: Floats, level: int
+) -> NDArray[np.int64]:
+    """Return the constraints that a state violates at a level."""
+    dynamics.code.evaluate(state[0], state[1], t, numbers)
+    return missed(dynamics, state[0], state[1], level, START_TOLERANCE)
 
 
 def _verified(dynamics: LargeDynamics, state: tuple[Floats, Floats], t: float, numbers: Floats, level: int) -> Floats:
     """Return the coordinates, or velocities, of a state; raise an error if it is not on the constraints."""
-    code = dynamics.code
-    code.evaluate(state[0], state[1], t, numbers)
-    rows = missed(dynamics, state[0], state[1], level, START_TOLERANCE)
+    rows = _missed_at(dynamics, state, t, numbers, level)
     if len(rows):
-        violated = _violations(dynamics, rows, code.residuals[level], "remains")
+        violated = _violations(dynamics, rows, dynamics.code.residuals[level], "remains")
         raise StateError(
             f"some state near `{('q0', 'qd0')[level]}` must satisfy the constraints; {violated}. If they contradict "
             f"one another, correct them; otherwise start from a guess nearer to them."

@@ -17,6 +17,7 @@ from dalembert.common.array_types import Floats
 from dalembert.integration.method import Method, split_state
 from dalembert.integration.sparse_implicit import SparseImplicit
 from dalembert.integration.sparse_motion import acceleration
+from dalembert.integration.sparse_step_check import reason_unreached
 from dalembert.integration.time_segments import TimeSegment, events_of, segments
 from dalembert.native.collocation import Collocation
 from dalembert.native.initial_step import DEFAULT_FIRST_STEP, LEAST_DERIVATIVE, LEAST_SIZE
@@ -24,6 +25,7 @@ from dalembert.native.sparse_system import LargeDynamics
 from dalembert.native.step_control import ABRUPT_DISTANCE, SAFETY_FACTOR, settings_of
 from dalembert.native.stepper import LAST_STEP_SLACK, LEAST_RATIO, MOST_RATIO, MOST_RATIO_AT_REST
 from dalembert.native.tableau import Factors, Tableau
+from dalembert.numerics.tolerances import ROUNDING
 
 
 class SparseStep(NamedTuple):
@@ -57,6 +59,8 @@ class SparseSteps:
         self.code, self.gains = dynamics.code, method.drift.gains()
         self.rows: NDArray[np.bool_] = np.ones(self.code.m, bool)
         self.only_positions = bool((dynamics.levels == 0).all())
+        is_projected = method.drift.projections > 0 and bool((dynamics.levels == 0).any())
+        self._is_projected_fixed = method.step is not None and is_projected
         self.slopes = np.zeros((len(tableau.nodes), 2 * self.code.n))
         self.rejected = self._taken = 0
         self.rtol, self._atol = tableau.step_tolerances(method.rtol, method.atol)
@@ -198,7 +202,7 @@ class SparseSteps:
         growth = MOST_RATIO
         while t < end:
             if h < settings[1] or not np.isfinite(h):
-                raise NoStepError(t, "no step is short enough for the tolerances: forces or constraints are singular")
+                raise NoStepError(t, self._why_no_step(y))
             # counted over all segments, since the limit is one of the whole run
             if self._taken >= method.max_steps:
                 raise NoStepError(
@@ -222,11 +226,25 @@ class SparseSteps:
                 continue
             if not np.isfinite(state).all():
                 raise NoStepError(t, "the step leads to numbers that are not finite. Pass a smaller `step`")
+            if self._is_projected_fixed:
+                reason = reason_unreached(self.dynamics, y, state, reached, self.numbers)
+                if reason:
+                    raise NoStepError(t, reason)
             h = method.step if method.step is not None else size * min(ratio, growth)
             growth, self._taken = MOST_RATIO, self._taken + 1
             yield SparseStep(t, y, reached, state)
             t, y = reached, state
             self.slopes[0] = self.slope(y, t)
+
+    def _why_no_step(self, y: Floats) -> str:
+        """Return why no step is short enough at a state."""
+        largest, least = float(np.abs(split_state(y)[0]).max(initial=0.0)), self.allowed(np.abs(y)).min(initial=np.inf)
+        if ROUNDING * largest > least:
+            return (
+                f"no step is short enough for the tolerances: that of a coordinate or velocity near 0 is {least:.1e}, "
+                f"which is below the rounding of coordinates up to {largest:.1e}. Pass a larger `atol`"
+            )
+        return "no step is short enough for the tolerances: forces or constraints are singular"
 
     def allowed(self, size: Floats) -> Floats:
         """Return the tolerances of components of given sizes."""

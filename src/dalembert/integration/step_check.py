@@ -47,7 +47,12 @@ def first_unreached(dynamics: Dynamics, q: Floats, qd: Floats, t: Floats, p: Any
         return None
     k = int(np.argmax(off.any(axis=1)))
     name, residual = dynamics.constraints[int(np.argmax(off[k]))], float(np.abs(terms.position[k][off[k]]).max())
-    return first + k, (
+    return first + k, f"{too_long(name, residual)}."
+
+
+def too_long(name: str, residual: float) -> str:
+    """Return the reason and the advice for a constraint that projection has not reached."""
+    return (
         f"projection does not converge there: `{name}` is violated by {residual:.1e}. The `step` is too long; choose a "
-        f"shorter one, or leave it out for adaptive steps."
+        f"shorter one, or leave it out for adaptive steps"
     )

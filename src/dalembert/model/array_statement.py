@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,10 @@ def _group(given: Any) -> ConstraintGroup:
     return ConstraintGroup(given, SINGLE)
 
 
+def _repeated(names: Sequence[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
 def _require_known(found: LargeStatement, problems: list[str]) -> None:
     """Raise an error for unknown coordinates, or names given twice."""
     for expressions, copies in found.groups(laws=False):
@@ -171,8 +175,9 @@ def _require_known(found: LargeStatement, problems: list[str]) -> None:
                 found.positions.of(places)
         except ModelError as error:
             problems += error.problems
-    names = Counter(str(group.template.name) for group in found.constraints)
-    twice = [name for name, count in names.items() if count > 1]
+    groups = [str(group.template.name) for group in found.constraints]
+    # a single constraint may have the name of a member of a group
+    twice = _repeated(groups) or _repeated(found.constraint_names)
     if twice:
         problems.append(f"constraint names must be unique; given twice: {quoted(twice[:LISTED_NAMES])}.")
     if problems:

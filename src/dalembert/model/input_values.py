@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats, all_finite, all_true, labels_of, rejection_reason, row_labels
-from dalembert.common.names import quoted_arrays
+from dalembert.common.names import members, name_of, quoted_arrays
 from dalembert.errors import InputError
 from dalembert.model.ordering import by_name, in_order, name_problems
+from dalembert.model.symbol_arrays import SymbolArray
 
 PLAIN_TYPES = frozenset({float, int, np.float64})
 """Types of most of the numbers that are given; entries of an array are of the last one."""
@@ -41,9 +42,28 @@ def state_values(names: Sequence[str], given: Any, argument: str) -> Floats:
     if type(given) in (tuple, list) and len(given) == len(names) and _are_plain(given):
         return np.array(given, float)
     values, problems = in_order(names, given, argument, "coordinate")
+    if problems and isinstance(given, Mapping):
+        values, problems = in_order(names, _by_member(names, given, argument), argument, "coordinate")
     if problems:
         raise InputError(" ".join(problems))
     return _finite(values, names, argument)
+
+
+def _by_member(names: Sequence[str], given: Mapping[Any, Any], argument: str) -> dict[str, Any]:
+    """Return a mapping by name in which arrays of coordinates, or their names, are replaced by their members."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        own = key.names if isinstance(key, SymbolArray) else [names[k] for k in members(names, name_of(key))]
+        if own and np.shape(value) not in ((), (len(own),)):
+            raise InputError(
+                f"`{argument}` must give `{name_of(key)}` one number for each of its {len(own)} coordinates, or one "
+                f"for all; got shape {np.shape(value)}."
+            )
+        new = dict(zip(own, np.broadcast_to(value, len(own)), strict=True)) if own else {name_of(key): value}
+        if twice := quoted_arrays([name for name in new if name in found]):
+            raise InputError(f"`{argument}` must give each coordinate once; given twice: {twice}.")
+        found |= new
+    return found
 
 
 def parameter_values(names: Sequence[str], given: Any) -> tuple[float, ...]:

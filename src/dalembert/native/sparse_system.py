@@ -252,6 +252,12 @@ class SparseSystem:
         lam = self.elimination.solve(residual)
         return lam, self.mass.solve(self.A_transposed @ lam)
 
+    def refined_correction(self, residual: Floats) -> tuple[Floats, Floats]:
+        """Return λ and x as ``correction`` does, refined once: an error of cond(S) u becomes its square."""
+        lam, x = self.correction(residual)
+        more, rest = self.correction(residual - self.A @ x)
+        return lam + more, x + rest
+
     @cached_property
     def _row_gram_elimination(self) -> SparseElimination:
         """The elimination of A Aᵀ."""

@@ -22,9 +22,9 @@ from dalembert.equation.singular_mass import SingularMass
 from dalembert.errors import ConstraintError, InputError
 from dalembert.integration.method import Method
 from dalembert.integration.progress import Progress
+from dalembert.integration.sparse_contradictions import refuse_contradiction
 from dalembert.integration.sparse_masses import refuse_undetermined_motion
 from dalembert.integration.sparse_motion import (
-    refuse_contradiction,
     refuse_unmet_servos,
     require_valid_terms,
     solution,
