@@ -57,7 +57,7 @@ print(sorted({"jax", "equinox", "diffrax", "scipy", "xarray", "matplotlib"} & {*
 
 
 def test_a_pendulum_needs_no_modules_of_friction_contacts_controllers_or_large_systems() -> None:
-    """They would take half of the time of its first answer."""
+    """They take longer to import than its acceleration to be computed for the first time."""
     program = """
 import sys
 import dalembert as da

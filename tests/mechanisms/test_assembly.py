@@ -133,3 +133,12 @@ def test_unknown_quantities_are_refused():
         da.InputError, match=r"given quantities such as `position of crank`; `\?%` is unknown\. It has: `x"
     ):
         slider_crank().assemble(keep="?%")
+
+
+def test_positions_of_atoms_are_shown():
+    """Zero is what is small beside the other values of a quantity, not below some number of metres."""
+    length = 1e-10
+    bar = da.PlanarBody("bar", 1, 1e-20, (length / 2, length / 10))
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-length / 2, 0))
+    moved = da.Mechanism([bar], [pin]).assemble().changes[0]
+    assert str(moved) == "position of bar from (5e-11, 1e-11) to (4.996e-11, 1.998e-12)"

@@ -125,25 +125,32 @@ def relax_parameters(model: Model, start: Point, rows: Rows, fixed: Fixed) -> Re
 
 
 def _problem(
-    model: Model, start: Point, rows: Rows, fixed: Fixed | None = None
+    model: Model, start: Point, rows: Rows, fixed: Fixed | None = None, *, moving: bool = False
 ) -> tuple[Callable[[Floats], Floats], Floats, Callable[[Floats], Point]]:
     """Return the residual of some constraints as a function of the unknowns, their start, and the map to a point.
 
-    The unknowns are coordinates, velocities, accelerations if there are constraints on them, and the values not fixed.
+    The unknowns are coordinates, velocities and accelerations if there are constraints on them, and the values not
+    fixed. With ``moving`` velocities are among them in any case.
     """
     n, chosen = len(start.q), list(rows.acceleration)
+    moving = moving or bool(chosen or rows.velocity)
     fixed = Fixed(start.p, start.t) if fixed is None else fixed
     time = [np.array([start.t])] if fixed.t is None else []
     # accelerations enter linearly, so that zero is as good a start as any
-    unknown = [start.q, start.qd, *([np.zeros(n)] if chosen else []), *time, *([start.p] if fixed.p is None else [])]
-    others = (3 if chosen else 2) * n
+    velocities = [start.qd] if moving else []
+    unknown = [start.q, *velocities, *([np.zeros(n)] if chosen else []), *time, *([start.p] if fixed.p is None else [])]
+    others = (1 + moving + bool(chosen)) * n
 
     def point(x: Floats) -> Point:
         t = float(x[others]) if time else start.t
-        return Point(x[:n], x[n : 2 * n], t, x[others + len(time) :] if fixed.p is None else start.p)
+        qd = x[n : 2 * n] if moving else start.qd
+        return Point(x[:n], qd, t, x[others + len(time) :] if fixed.p is None else start.p)
 
     def residual(x: Floats) -> Floats:
         place = point(x)
+        if not moving:
+            # residuals of velocities would take several times as long, in searches of thousands of evaluations
+            return model.positions(place)[list(rows.position)]
         position, velocity = model.residuals(place)
         found = [position[list(rows.position)], velocity[list(rows.velocity)]]
         if chosen:
@@ -159,7 +166,7 @@ def state_slopes(model: Model, point: Point) -> Floats:
 
     It is computed by differences, and scaled with the masses so that it does not depend on the units of coordinates.
     """
-    residual, unknown, _ = _problem(model, point, Rows(model.position, model.velocity))
+    residual, unknown, _ = _problem(model, point, Rows(model.position, model.velocity), moving=True)
     return by_differences(residual)(unknown)[1] * np.resize(model.terms(point).units, len(unknown))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,11 @@ class Model:
     parameters: tuple[sp.Symbol, ...]
     position: tuple[int, ...]
     velocity: tuple[int, ...]
+
+    @cached_property
+    def positions(self) -> Callable[[Point], Floats]:
+        """φ alone (m,), for searches for positions; compiled when it is first needed."""
+        return self.function(self.form.position)
 
     def function(self, expressions: Any) -> Callable[[Point], Floats]:
         """Return further expressions in the symbols of the form as a function of a point."""

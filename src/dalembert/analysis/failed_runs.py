@@ -15,6 +15,8 @@ from dalembert.errors import ConstraintError, MassMatrixError, SimulationError
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.state_answer import answer_at
 from dalembert.integration.trajectory import Trajectory
+from dalembert.model.function_values import end_of_function_values
+from dalembert.model.signal_ranges import end_of_range
 from dalembert.model.system import System
 from dalembert.numerics.mass import mass_kind
 
@@ -22,7 +24,7 @@ NEARLY_CRITICAL = 1e-6
 """Relative distance of a coefficient of friction from its critical value at which integration stalls before it."""
 
 
-def refuse_paradox_at_end(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
+def _refuse_paradox_at_end(dynamics: Dynamics, end: SimulationError, formulation: Formulation, p: Any) -> None:
     """Raise a ``PainleveError`` in place of a run's own error if the paradox is the cause."""
     if dynamics.contacts:
         so_far = end.trajectory
@@ -38,7 +40,24 @@ def explained(refusal: MassMatrixError | ConstraintError, system: Any, p: Any) -
     return type(refusal)(f"{refusal}{hint}") if hint else refusal
 
 
-def may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
+def explained_end(
+    end: SimulationError, system: Any, dynamics: Dynamics, formulation: Formulation, p: Any
+) -> SimulationError:
+    """Return the error of a run that could not be continued, extended by its cause if that is found.
+
+    Raises
+    ------
+    PainleveError    in its place, if friction has no reaction, or several
+    """
+    _refuse_paradox_at_end(dynamics, end, formulation, p)
+    so_far = end.trajectory
+    hint = hidden_behind(system, p) if _may_be_hidden(dynamics, so_far, p) else ""
+    last = (system, so_far.q[-1], so_far.qd[-1], end.time, p)
+    hint += end_of_range(*last) + end_of_function_values(*last, end.time - so_far.t[0])
+    return SimulationError(f"{end}{hint}", end.time, so_far) if hint else end
+
+
+def _may_be_hidden(dynamics: Dynamics, so_far: Trajectory, p: Any) -> bool:
     """Return whether hidden constraints may have ended a run: there are none if M and the rows have full rank."""
     M = np.asarray(terms_at(dynamics, so_far.q[-1], so_far.qd[-1], so_far.t[-1], p).M)
     full = int(so_far.rank[-1]) == len(dynamics.constraints)

@@ -40,7 +40,14 @@ class AssemblyChange:
     amount: float
 
     def __str__(self) -> str:
-        return f"{self.quantity} from {_shown(self.given)} to {_shown(self.found)}"
+        given, found = self.shown
+        return f"{self.quantity} from {given} to {found}"
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """The values before and after as texts; those that are small beside the others are rounding, shown as zero."""
+        rounding = UNREPORTED_CHANGE * max(map(abs, (*self.given, *self.found)))
+        return _text(self.given, rounding), _text(self.found, rounding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,17 +74,14 @@ class Assembly:
     def __repr__(self) -> str:
         width = max((len(change.quantity) for change in self.changes), default=0)
         lines = [
-            f"  {change.quantity:{width}}  {_shown(change.given)} → {_shown(change.found)}, by {change.amount:.4g}"
+            f"  {change.quantity:{width}}  {' → '.join(change.shown)}, by {change.amount:.4g}"
             for change in self.changes[:MOST_CHANGES_PRINTED]
         ]
         more = len(self.changes) - len(lines)
         return "\n".join([self._heading, *lines, *([f"  and {more} more, in `changes`"] if more else [])])
 
     def _repr_html_(self) -> str:
-        rows = [
-            (change.quantity, _shown(change.given), _shown(change.found), f"{change.amount:.4g}")
-            for change in self.changes
-        ]
+        rows = [(change.quantity, *change.shown, f"{change.amount:.4g}") for change in self.changes]
         changed = table(("changed", "given", "found", "by"), rows) if rows else ""
         return block(paragraph(self._heading, strong=True), changed)
 
@@ -133,6 +137,6 @@ def _change(quantity: Quantity, state: State, sizes: Mapping[str, float]) -> Ass
     return AssemblyChange(quantity.name, quantity.given, found, amount)
 
 
-def _shown(values: Sequence[float]) -> str:
-    shown = [f"{value:.4g}" if abs(value) > UNREPORTED_CHANGE else "0" for value in values]
+def _text(values: Sequence[float], rounding: float) -> str:
+    shown = [f"{value:.4g}" if abs(value) > rounding else "0" for value in values]
     return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
