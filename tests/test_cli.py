@@ -318,8 +318,33 @@ def test_a_file_without_a_start_is_checked_in_general(tmp_path: Path) -> None:
     assert "well posed" in invoke("check", str(file))
     assert "start" in invoke("show", str(file))
     result = RUNNER.invoke(app, ["run", str(file)])
-    assert "`q0` must have one entry per coordinate" in str(result.exception)
+    assert str(result.exception) == (
+        "a run must have an initial state and times; the file has no `q0`, `qd0`, `times`. Give them in its table "
+        "`[simulate]`, or pass `--q0`, `--qd0`, `--times`."
+    )
     assert "At t = 1" in invoke("run", str(file), "--q0", "1", "--qd0", "x=0", "--times", "0,1")
+
+
+def test_a_mechanism_without_values_is_not_assembled(tmp_path: Path) -> None:
+    bar = da.PlanarBody("bar", da.parameters("m"), 0.1)
+    da.Mechanism(bar, (), da.Gravity((0, -9.81))).save(tmp_path / "bar.toml", times=[0, 1])
+    with pytest.raises(
+        da.InputError, match=r"value for every parameter to be assembled; missing: `m`\. .* pass `--set`"
+    ):
+        RUNNER.invoke(app, ["run", str(tmp_path / "bar.toml")], catch_exceptions=False)
+
+
+def test_a_model_without_points_is_not_animated(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    da.System((x,), [[1]], [0]).save(tmp_path / "bare.toml", q0=[0], qd0=[0], times=[0, 1])
+    with pytest.raises(da.InputError, match=r"has none\. A model file gives them in a table `\[drawing\]`"):
+        RUNNER.invoke(app, ["animate", str(tmp_path / "bare.toml"), "-o", "a.gif"], catch_exceptions=False)
+
+
+def test_the_kind_of_an_export_is_that_of_an_fmu(tmp_path: Path) -> None:
+    command = ["export", "pendulum", "-o", str(tmp_path / "a.c"), "--kind", "both"]
+    with pytest.raises(da.InputError, match=r"`--kind` must be used with an FMU, whose name ends in \.fmu"):
+        RUNNER.invoke(app, command, catch_exceptions=False)
 
 
 def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
