@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 
@@ -323,6 +324,25 @@ def test_a_file_without_a_start_is_checked_in_general(tmp_path: Path) -> None:
         "`[simulate]`, or pass `--q0`, `--qd0`, `--times`."
     )
     assert "At t = 1" in invoke("run", str(file), "--q0", "1", "--qd0", "x=0", "--times", "0,1")
+
+
+def test_what_assembly_changes_is_printed(tmp_path: Path) -> None:
+    bar = da.PlanarBody("bar", 1, 0.1, (0.5, 0), spin=3)
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0))
+    file = tmp_path / "bar.toml"
+    da.Mechanism(bar, pin).save(file, times=[0, 1])
+    assert "spin of bar      3 → " in invoke("run", str(file))
+    replace(da.load(file), keep=("spin of bar",)).save(file)
+    printed = invoke("run", str(file))
+    assert "1 given quantity changed; kept: spin of bar" in printed and "spin of bar  " not in printed
+    model = da.load(file)
+    assert model.assembly().kept == ("spin of bar",)
+    assert abs(model.simulate()["theta_bar"][-1] - 3) < 1e-9
+    again = da.load(model.save(tmp_path / "again.toml"))
+    assert again.keep == model.keep and again.mechanism == model.mechanism
+    invoke("new", str(tmp_path / "pendulum.toml"))
+    with pytest.raises(da.InputError, match="the model must be a mechanism to be assembled; it is a system"):
+        da.load(tmp_path / "pendulum.toml").assembly()
 
 
 def test_a_mechanism_without_values_is_not_assembled(tmp_path: Path) -> None:

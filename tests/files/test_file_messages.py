@@ -272,6 +272,18 @@ CONTROLS = [
 ]
 
 
+def test_mistakes_in_what_assembly_keeps():
+    def problem(text):
+        error = refused(text)
+        return error.problem, error.line
+
+    message, line = problem(ARM + '[simulate]\nkeep = ["angle of upper", "spin of uper"]\n')
+    assert message == "`keep` must be one of those known; got `spin of uper`. Did you mean `spin of upper`?"
+    assert line == ARM.count("\n") + 2
+    for text in (GOOD + 'keep = "x"\n', f'{ARM}[simulate]\nq0 = {[0] * 5}\nqd0 = {[0] * 5}\nkeep = "spin of upper"\n'):
+        assert problem(text)[0].startswith("`keep` must be used where a mechanism is assembled")
+
+
 @pytest.mark.parametrize(("line", "number", "problem"), CONTROLS)
 def test_control_characters_are_refused(line, number, problem):
     with pytest.raises(da.FileError) as caught:

@@ -93,6 +93,8 @@ def _run(name: str, given: RunArguments) -> None:
         )
     times = case.times if given.times is None else given.times
     require_start(case, given.start.get("q0", case.q0), given.start.get("qd0", case.qd0), times)
+    if case.assembly is not None and case.assembly.changes and not given.start.keys() >= {"q0", "qd0"}:
+        print_text(str(case.assembly))
     start = projected_start(case, given) if given.project else given.start
     found = case.simulate(parameters=given.parameters, times=given.times, **start)
     if given.project:
