@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Timer
 
@@ -325,8 +326,52 @@ def test_a_file_without_a_start_is_checked_in_general(tmp_path: Path) -> None:
     assert "well posed" in invoke("check", str(file))
     assert "start" in invoke("show", str(file))
     result = RUNNER.invoke(app, ["run", str(file)])
-    assert "`q0` must have one entry per coordinate" in str(result.exception)
+    assert str(result.exception) == (
+        "a run must have an initial state and times; the file has no `q0`, `qd0`, `times`. Give them in its table "
+        "`[simulate]`, or pass `--q0`, `--qd0`, `--times`."
+    )
     assert "At t = 1" in invoke("run", str(file), "--q0", "1", "--qd0", "x=0", "--times", "0,1")
+
+
+def test_what_assembly_changes_is_printed(tmp_path: Path) -> None:
+    bar = da.PlanarBody("bar", 1, 0.1, (0.5, 0), spin=3)
+    pin = da.Revolute("pin", da.ground.at(0, 0), bar.at(-0.5, 0))
+    file = tmp_path / "bar.toml"
+    da.Mechanism(bar, pin).save(file, times=[0, 1])
+    assert "spin of bar      3 → " in invoke("run", str(file))
+    replace(da.load(file), keep=("spin of bar",)).save(file)
+    printed = invoke("run", str(file))
+    assert "1 given quantity changed; kept: spin of bar" in printed and "spin of bar  " not in printed
+    model = da.load(file)
+    assert model.assembly().kept == ("spin of bar",)
+    assert abs(model.simulate()["theta_bar"][-1] - 3) < 1e-9
+    again = da.load(model.save(tmp_path / "again.toml"))
+    assert again.keep == model.keep and again.mechanism == model.mechanism
+    invoke("new", str(tmp_path / "pendulum.toml"))
+    with pytest.raises(da.InputError, match="the model must be a mechanism to be assembled; it is a system"):
+        da.load(tmp_path / "pendulum.toml").assembly()
+
+
+def test_a_mechanism_without_values_is_not_assembled(tmp_path: Path) -> None:
+    bar = da.PlanarBody("bar", da.parameters("m"), 0.1)
+    da.Mechanism(bar, (), da.Gravity((0, -9.81))).save(tmp_path / "bar.toml", times=[0, 1])
+    with pytest.raises(
+        da.InputError, match=r"value for every parameter to be assembled; missing: `m`\. .* pass `--set`"
+    ):
+        RUNNER.invoke(app, ["run", str(tmp_path / "bar.toml")], catch_exceptions=False)
+
+
+def test_a_model_without_points_is_not_animated(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    da.System((x,), [[1]], [0]).save(tmp_path / "bare.toml", q0=[0], qd0=[0], times=[0, 1])
+    with pytest.raises(da.InputError, match=r"has none\. A model file gives them in a table `\[drawing\]`"):
+        RUNNER.invoke(app, ["animate", str(tmp_path / "bare.toml"), "-o", "a.gif"], catch_exceptions=False)
+
+
+def test_the_kind_of_an_export_is_that_of_an_fmu(tmp_path: Path) -> None:
+    command = ["export", "pendulum", "-o", str(tmp_path / "a.c"), "--kind", "both"]
+    with pytest.raises(da.InputError, match=r"`--kind` must be used with an FMU, whose name ends in \.fmu"):
+        RUNNER.invoke(app, command, catch_exceptions=False)
 
 
 def test_watch_runs_again_after_each_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,3 +125,13 @@ def test_mistakes_get_a_message_and_exit_code_2(
         main()
     assert exit.value.code == 2
     assert message in re.sub(r"\s+", " ", capsys.readouterr().err)
+
+
+def test_a_sweep_without_any_result_fails(tmp_path: Path) -> None:
+    x, y = da.coordinates("x y")
+    g = da.parameters("g")
+    wire = da.System((x, y), [[1, 0], [0, 1]], (0, -g), da.Constraint(y - x**2, name="wire"))
+    wire.save(tmp_path / "wire.toml", parameters={"g": 1}, q0=(1, 2), qd0=(0, 0), times=[0, 1])
+    result = RUNNER.invoke(app, ["sweep", str(tmp_path / "wire.toml"), "--grid", "g=1,2"])
+    assert result.exit_code == 1
+    assert "2 members, 2 failed." in result.output and "`dalembert run --project`" in result.output.replace("\n", " ")

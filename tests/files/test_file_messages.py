@@ -82,6 +82,15 @@ def refused(text):
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "k"\nexpected = 0\ntolerance = 1', (13, 15), "unknown"),
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x"\nexpected = 0\ntolerance = -1', (15, 1), "not be neg"),
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x\'\'"\nexpected = 0\ntolerance = 1', (13, 15), "accelera"),
+        (
+            '"0:1:11"',
+            '"0:1:11"\n[[checks]]\nexpression = "x"\nexpected = 0\ntolerance = 1\nat = "begin"',
+            (16, 7),
+            "`at` must be one of those known; got `begin`. Known are: `all`, `end`.",
+        ),
+        ('"0:1:11"', '"0:1:11"\nrtol = -1', (12, 1), "`rtol` must be a positive number; got -1."),
+        ('"0:1:11"', '"0:1:11"\nmax_steps = 2.5', (12, 1), "`max_steps` must be a whole number"),
+        ('"0:1:11"', '"0:1:11"\nmax_step = 0.1\nstep = 0.1', (12, 1), "not be given along with a fixed `step`"),
         ('"0:1:11"', '"0:1:11"\n[[checks]]\nexpression = "x"', (12, 1), "`checks` must give `expected`, `tolerance`"),
         ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0] }', (13, 12), "two or three coordinates; `a` has 1"),
         ('"0:1:11"', '"0:1:11"\n[drawing]\npoints = { a = [0, 0] }\nlinks = [["a", "b"]]', (14, 17), "got `b`"),
@@ -253,6 +262,7 @@ CONTROLS = [
     ('title = "red \\u001b[31m"\n', 1, "a text must not contain control characters; got '\\x1b' as character 5."),
     ('about = "nul\\u0000"\n', 1, "a text must not contain control characters; got '\\x00' as character 4."),
     ('about = "\u202egnat"\n', 1, "a text must not contain control characters; got '\\u202e' as character 1."),
+    ('units = { x = "m\\n" }\n', 1, "a unit must not contain control characters; got '\\n' as character 2."),
     ('units = { "x\\u0007" = "m" }\n', 1, "a name must not contain control characters; got '\\x07' as character 2."),
     (
         'constraints = [{ name = "a\\nb", equation = "x = 1" }]\n',
@@ -260,6 +270,18 @@ CONTROLS = [
         "a name must not contain control characters; got '\\n",
     ),
 ]
+
+
+def test_mistakes_in_what_assembly_keeps():
+    def problem(text):
+        error = refused(text)
+        return error.problem, error.line
+
+    message, line = problem(ARM + '[simulate]\nkeep = ["angle of upper", "spin of uper"]\n')
+    assert message == "`keep` must be one of those known; got `spin of uper`. Did you mean `spin of upper`?"
+    assert line == ARM.count("\n") + 2
+    for text in (GOOD + 'keep = "x"\n', f'{ARM}[simulate]\nq0 = {[0] * 5}\nqd0 = {[0] * 5}\nkeep = "spin of upper"\n'):
+        assert problem(text)[0].startswith("`keep` must be used where a mechanism is assembled")
 
 
 @pytest.mark.parametrize(("line", "number", "problem"), CONTROLS)

@@ -15,8 +15,17 @@ from dalembert.commands.command_arguments import RunArguments, assignment, state
 from dalembert.commands.named_cases import is_file, named_case
 from dalembert.commands.options import Coordinates, Name, Settings, Times, Velocities
 from dalembert.commands.output_files import endings_text, require_target
-from dalembert.commands.starts import projected_start, start_text
-from dalembert.commands.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
+from dalembert.commands.starts import option_advice, projected_start, require_start, start_text
+from dalembert.commands.sweep_command import (
+    FILES,
+    Kept,
+    Sampling,
+    SweepArguments,
+    all_failed,
+    outcome_table,
+    outcome_text,
+    swept,
+)
 from dalembert.commands.terminal import add_checks, checks_table, console_of, end_table, print_text
 from dalembert.commands.user_errors import messages
 from dalembert.commands.watching import changes
@@ -80,7 +89,14 @@ def _run(name: str, given: RunArguments) -> None:
     case, plot, animate, save = named_case(name, given.parameters), given.plot, given.animate, given.save
     drawn = case.points is not None or case.mechanism is not None
     if animate is not None and not drawn:
-        raise dalembert.InputError(f"`--animate` must be used with a case that has points to draw; `{name}` has none.")
+        raise dalembert.InputError(
+            f"an animation must be that of a mechanism, or of a case that has points to draw; `{name}` has none. A "
+            "model file gives them in a table `[drawing]`."
+        )
+    times = case.times if given.times is None else given.times
+    require_start(case, given.start.get("q0", case.q0), given.start.get("qd0", case.qd0), times)
+    if case.assembly is not None and case.assembly.changes and not given.start.keys() >= {"q0", "qd0"}:
+        print_text(str(case.assembly))
     start = projected_start(case, given) if given.project else given.start
     found = case.simulate(parameters=given.parameters, times=given.times, **start)
     if given.project:
@@ -174,7 +190,7 @@ def sweep(
 
     Example: dalembert sweep bead --grid mu=0:0.4:41 --scatter g=normal(9.81,0.01) --members 100 -o bead.zarr
 
-    A sweep to a .zarr that was interrupted is continued by the same command.
+    A sweep to a .zarr that was interrupted is continued by the same command. Exits with status 1 if every member fails.
     """
     require_target(output, "--output", FILES)
     start = {key: state_of(text, f"--{key}") for key, text in (("q0", q0), ("qd0", qd0)) if text is not None}
@@ -196,6 +212,8 @@ def sweep(
     found = swept(named_case(name, given.parameters), given)
     console = console_of()
     console.print(outcome_table(found))
-    print_text(outcome_text(found))
+    print_text(option_advice(outcome_text(found)))
     if output is not None:
         print_text(f"wrote {output}")
+    if all_failed(found):
+        raise typer.Exit(1)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dalembert.commands.command_arguments import RunArguments
+from dalembert.common.names import quoted
+from dalembert.errors import InputError
 from dalembert.integration.start_states import NAMES_CONFLICTS, OR_ALLOW_IT, START_NEARBY
 from dalembert.verbs import consistent_state
 
@@ -26,6 +28,22 @@ def option_advice(message: str) -> str:
     for python, option in _OPTIONS.items():
         message = message.replace(python, option)
     return message
+
+
+def require_start(case: Case, q0: Any, qd0: Any, times: Any) -> None:
+    """Raise an error for what a model file does not hold of a start and times, and the command does not give."""
+    values = sorted({*case.system.parameter_names} - {*case.parameters})
+    if case.mechanism is not None and values and not (len(q0) and len(qd0)):
+        raise InputError(
+            f"a mechanism must have a value for every parameter to be assembled; missing: {quoted(values)}. "
+            "Give them in the file, or pass `--set`."
+        )
+    missing = [name for name, value in (("q0", q0), ("qd0", qd0), ("times", times)) if not len(value)]
+    if missing:
+        raise InputError(
+            f"a run must have an initial state and times; the file has no {quoted(missing)}. Give them in its table "
+            f"`[simulate]`, or pass {quoted(f'--{name}' for name in missing)}."
+        )
 
 
 def projected_start(case: Case, given: RunArguments) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from rich.table import Table
 
 from dalembert.commands.command_arguments import sequence_of
+from dalembert.commands.starts import require_start
 from dalembert.common.extras import require
 from dalembert.common.names import shortened
 from dalembert.ensembles.designs import grid, latin, scatter, sobol
@@ -134,10 +135,7 @@ def swept(case: Case, given: SweepArguments) -> xr.Dataset:
     design = design_of(case, given)
     q0, qd0 = given.start.get("q0", case.q0), given.start.get("qd0", case.qd0)
     times = case.times if given.times is None else given.times
-    if not len(q0) or not len(qd0) or not len(times):
-        raise InputError(
-            "a sweep must have an initial state and times; the file has none. Pass `--q0`, `--qd0` and `--times`."
-        )
+    require_start(case, q0, qd0, times)
     is_store = given.output is not None and given.output.suffix.lower() == ".zarr"
     with _client(given.cluster) as client:
         found = simulate_ensemble(
@@ -181,12 +179,9 @@ def _client(address: str | None) -> Any:
 
 def outcome_text(found: xr.Dataset) -> str:
     """Return how many members there are and why some failed, and the notes of an ensemble."""
-    if "reason" in found:
-        reasons = [str(reason) for reason in found["reason"].values.ravel() if reason]
-        count, failed = found["reason"].size, len(reasons)
-        why = f" The first of them: {reasons[0]}" if reasons else ""
-    else:
-        count, failed, why = found.attrs["members"], found.attrs["failed"], ""
+    count, failed = _counts(found)
+    reasons = [str(reason) for reason in found["reason"].values.ravel() if reason] if "reason" in found else []
+    why = f" The first of them: {reasons[0]}" if reasons else ""
     notes = f"\n{found.attrs['notes']}" if found.attrs["notes"] else ""
     return f"{count} members, {failed} failed.{why}{notes}"
 
@@ -218,3 +213,16 @@ def _statistics(found: xr.Dataset, name: str, label: str, values: Any) -> list[s
         return ["", "", "", ""]
     spread = f"{finite.std(ddof=1):.3g}" if finite.size > 1 else ""
     return [f"{finite.mean():.6g}", spread, f"{finite.min():.6g}", f"{finite.max():.6g}"]
+
+
+def all_failed(found: xr.Dataset) -> bool:
+    """Return whether no member of an ensemble has a result."""
+    count, failed = _counts(found)
+    return 0 < count == failed
+
+
+def _counts(found: xr.Dataset) -> tuple[int, int]:
+    """Return the number of members, and of those that failed."""
+    if "reason" in found:
+        return found["reason"].size, sum(1 for reason in found["reason"].values.ravel() if reason)
+    return found.attrs["members"], found.attrs["failed"]

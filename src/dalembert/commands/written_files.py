@@ -49,7 +49,9 @@ def export(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="The file to write: c, py or fmu.", show_default=False)
     ],
-    kind: Annotated[FmuKind, typer.Option(help="The kind of FMU to write.")] = FmuKind.co_simulation,
+    kind: Annotated[
+        FmuKind | None, typer.Option(help="The kind of FMU to write; co-simulation by default.", show_default=False)
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", help="A parameter or actuator that becomes an input; may be repeated."),
@@ -60,10 +62,12 @@ def export(
     Example: dalembert export crane -o crane.fmu
     """
     require_target(output, "--output", (".c", ".py", ".fmu"))
+    if kind is not None and output.suffix.lower() != ".fmu":
+        raise dalembert.InputError(f"`--kind` must be used with an FMU, whose name ends in .fmu; got `{output}`.")
     case = named_case(name)
     shared: dict[str, Any] = {"inputs": inputs or (), **case.export_arguments}
     if output.suffix.lower() == ".fmu":
-        dalembert.export_fmu(case.system, output, kind.value, units=case.units, **shared)
+        dalembert.export_fmu(case.system, output, (kind or FmuKind.co_simulation).value, units=case.units, **shared)
     else:
         write = dalembert.export_c if output.suffix.lower() == ".c" else dalembert.export_python
         write(case.system, output, **shared)

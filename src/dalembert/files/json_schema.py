@@ -82,7 +82,11 @@ def _settings() -> Schema:
     return _table(
         {"q0": _ref("start"), "qd0": _ref("start"), "times": _ref("times")}
         | dict.fromkeys(TOLERANCES, _ref("expression"))
-        | {"allow_violation": _BOOLEAN, "drift": _either({"enum": list(DRIFTS)}, drift)}
+        | {
+            "keep": _either(_TEXT, _array(_TEXT)),
+            "allow_violation": _BOOLEAN,
+            "drift": _either({"enum": list(DRIFTS)}, drift),
+        }
         | {"formulation": _either({"enum": list(FORMULATIONS)}, formulation)}
         | {"events": _array(_event()), "control": _control()}
     )

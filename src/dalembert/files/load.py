@@ -15,6 +15,8 @@ from dalembert.files.model import ModelFile
 from dalembert.files.model_check import read_check
 from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
+from dalembert.mechanisms.given_quantities import given_quantities
+from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
 from dalembert.model.control_form import distinct_actuators
 from dalembert.model.document import DocumentEntry, DocumentError, Scope
@@ -153,7 +155,7 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
     else:
         mechanism, system = None, read_system(document, scope)
     values, units = read_parameters(table.get("parameters"), scope.arrays)
-    run = _run(table.get("simulate"), scope, system, values)
+    run = _run(table.get("simulate"), scope, system, mechanism, values)
     events = run.get("settings", {}).get("events", ())
     stated = array_statement(system)
     own = system.parameter_names if stated is None else tuple(stated.parameters)
@@ -196,17 +198,33 @@ def _units(entry: DocumentEntry | None, system: System, mechanism: Any) -> dict[
     return {name: own.text() for key, own in table.items() for name in arrays.get(key, [key])}
 
 
-def _run(entry: DocumentEntry | None, scope: Scope, system: System, values: Mapping[str, float]) -> dict[str, Any]:
+def _run(
+    entry: DocumentEntry | None, scope: Scope, system: System, mechanism: Mechanism | None, values: Mapping[str, float]
+) -> dict[str, Any]:
     """Return the start, the times and the settings of a simulation."""
     if entry is None:
         return {}
-    table = entry.table(("q0", "qd0", "times", *RUN_SETTINGS))
+    table = entry.table(("q0", "qd0", "keep", "times", *RUN_SETTINGS))
     found: dict[str, Any] = {
         key: read_state(table[key], system.coordinate_names, scope.arrays) for key in ("q0", "qd0") if key in table
     }
+    if "keep" in table:
+        found["keep"] = _read_kept(table["keep"], mechanism, given=found)
     if "times" in table:
         found["times"] = read_times(table["times"])
     return {**found, "settings": read_settings(table, scope, system, values)}
+
+
+def _read_kept(entry: DocumentEntry, mechanism: Mechanism | None, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of quantities that assembly keeps."""
+    if mechanism is None or given.keys() >= {"q0", "qd0"}:
+        raise entry.error(
+            "`keep` must be used where a mechanism is assembled; this file has no bodies, or a start of its own. Leave "
+            "it out."
+        )
+    names = mechanism.system.coordinate_names
+    known = [*(quantity.name for quantity in given_quantities(mechanism.bodies, names)), *names]
+    return tuple(own.text(known) for own in entry.one_or_more())
 
 
 def _drawing(entry: DocumentEntry | None, scope: Scope) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dalembert.files.model_check import ModelCheck, values_of, write_check
 from dalembert.files.run_settings import write_settings
 from dalembert.integration.trajectory import Trajectory
 from dalembert.mechanisms.mechanism import Mechanism
+from dalembert.mechanisms.mechanism_assembly import Assembly
 from dalembert.mechanisms.mechanism_document import mechanism_document
 from dalembert.model.document import write_expression
 from dalembert.model.system import System
@@ -38,6 +39,7 @@ class ModelFile:
     mechanism       the ``da.Mechanism`` that defines the system; None if the file states the system itself
     parameters      values by name
     q0, qd0         the start; None if the file has none. That of a mechanism is then found by ``assemble``
+    keep            quantities that ``assemble`` keeps at their given values, such as "spin of crank"
     times           of the output, None if the file has none
     settings        further arguments of ``da.simulate``: ``rtol``, ``drift`` and so on
     units           by name of a coordinate or parameter, and "t"
@@ -51,6 +53,7 @@ class ModelFile:
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
     q0: tuple[float, ...] | None = None
     qd0: tuple[float, ...] | None = None
+    keep: tuple[str, ...] = ()
     times: Any = None
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     units: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -90,8 +93,19 @@ class ModelFile:
                 f"the model must have an initial state; there is no {quoted(missing)}. Give it in the table "
                 f"`[simulate]` of the file, or pass it as an argument."
             )
-        q, qd = self.mechanism.assemble(t=self._first_time, parameters=self._values(parameters))
+        q, qd = self.assembly(parameters)
         return (q if self.q0 is None else self.q0), (qd if self.qd0 is None else self.qd0)
+
+    def assembly(self, parameters: Any = None) -> Assembly:
+        """Return the state found by ``assemble``, with the given quantities of bodies that it changed.
+
+        Raises
+        ------
+        InputError    if the model is not a mechanism
+        """
+        if self.mechanism is None:
+            raise InputError("the model must be a mechanism to be assembled; it is a system.")
+        return self.mechanism.assemble(keep=self.keep, t=self._first_time, parameters=self._values(parameters))
 
     @property
     def _first_time(self) -> float:
@@ -159,6 +173,7 @@ def model_document(model: ModelFile) -> dict[str, Any]:
     further = {name for event in model.settings.get("events", ()) for name in event.parameters}
     values = value_entries(model.system, model.parameters, model.q0, model.qd0, model.times, model.units, further)
     settings = write_settings(model.settings, model.system)
+    settings |= {"keep": list(model.keep)} if model.keep else {}
     if settings:
         values["simulate"] = values.get("simulate", {}) | settings
     if model.checks:

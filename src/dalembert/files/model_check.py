@@ -96,7 +96,9 @@ def read_check(entry: DocumentEntry, scope: Scope, system: System) -> ModelCheck
 def _read_time(entry: DocumentEntry | None) -> float | str:
     if entry is None:
         return EVERYWHERE
-    return entry.value if entry.value in (EVERYWHERE, AT_END) else float(entry.number())
+    if isinstance(entry.value, str) and not entry.value[:1].isdigit():
+        return entry.text((EVERYWHERE, AT_END))
+    return float(entry.number())
 
 
 def write_check(check: ModelCheck) -> dict[str, Any]:

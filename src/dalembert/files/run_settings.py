@@ -17,10 +17,12 @@ from dalembert.equation.singular_mass import SingularMass
 from dalembert.equation.stacked_least_squares import StackedLeastSquares
 from dalembert.errors import InputError
 from dalembert.files.control_settings import read_control, write_control
+from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import DRIFT_CURES, NoCure, Projection
 from dalembert.model.document import DocumentEntry, Scope, read_nested, write_expression
 from dalembert.model.event_document import read_events, write_event
 from dalembert.model.system import System
+from dalembert.settings import method_of
 
 FORMULATIONS: dict[str, Any] = {
     one.__name__: one
@@ -34,6 +36,8 @@ DRIFTS: dict[str, Any] = {**{one.__name__: one for one in DRIFT_CURES}, "none": 
 TOLERANCES = ("rtol", "atol", "step", "max_step", "max_steps")
 """Settings that are numbers."""
 
+_USUAL = {"rtol": USUAL_RTOL, "atol": None, "step": None, "max_step": None, "max_steps": 1}
+
 RUN_SETTINGS = (*TOLERANCES, "allow_violation", "drift", "formulation", "events", "control")
 """All settings, named like the arguments of ``da.simulate``."""
 
@@ -42,7 +46,7 @@ def read_settings(
     table: Mapping[str, DocumentEntry], scope: Scope, system: System, values: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return arguments of ``da.simulate``."""
-    found: dict[str, Any] = {key: table[key].number() for key in TOLERANCES if key in table}
+    found = _read_tolerances(table)
     if "allow_violation" in table:
         found["allow_violation"] = table["allow_violation"].boolean()
     if "drift" in table:
@@ -53,6 +57,17 @@ def read_settings(
         found["events"] = read_events(table["events"], scope, system)
     if "control" in table:
         found["control"] = read_control(table["control"], scope, system, values)
+    return found
+
+
+def _read_tolerances(table: Mapping[str, DocumentEntry]) -> dict[str, Any]:
+    """Return the settings that are numbers; each is checked along with those before it."""
+    found: dict[str, Any] = {}
+    for key in TOLERANCES:
+        if key in table:
+            found[key] = table[key].number()
+            with table[key].places():
+                method_of(None, None, None, **(_USUAL | found))
     return found
 
 

@@ -21,6 +21,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.live.experiment import require_live
 from dalembert.live_page import page
 from dalembert.mechanisms.mechanism import Mechanism
+from dalembert.mechanisms.mechanism_assembly import Assembly
 from dalembert.model.ordering import name_of
 from dalembert.model.system import System
 from dalembert.settings import method_of
@@ -108,6 +109,7 @@ class Case:
     histories          whether to plot all histories; false if they oscillate too fast to be seen
     no_closed_form     the reason why its equations have no closed form, as a sentence; empty if they have one
     readable           whether to print the closed form of its equations; false if it fills pages
+    assembly           how the start of a mechanism in a file was found; None if it was given
     points, links      for animations: positions by name, from a trajectory, and pairs of names to connect
     point_expressions  the same positions as expressions, for live pages; None to derive them from ``points``
     mechanism          the mechanism that defines the system, if there is one; live pages draw it
@@ -139,6 +141,7 @@ class Case:
     points: Callable[[Trajectory], Mapping[str, tuple[Any, Any]]] | None = None
     point_expressions: Mapping[str, tuple[Any, Any]] | None = None
     links: tuple[tuple[str, str], ...] = ()
+    assembly: Assembly | None = None
 
     def __repr__(self) -> str:
         names = listed(self.system.coordinate_names, "coordinates")

@@ -12,13 +12,16 @@ from dalembert.files.model_check import ModelCheck
 from dalembert.gallery.definition import Case, Check, Measure
 from dalembert.integration.default_tolerances import USUAL_RTOL
 from dalembert.integration.drift import Projection
+from dalembert.mechanisms.mechanism_assembly import Assembly
 from dalembert.model.document import write_expression
 from dalembert.model.system import System
 
 
 def case_of(model: ModelFile, name: str) -> Case:
     """Return a model as a case; without a start or times, those of the case are empty."""
-    q0, qd0 = _start(model)
+    assembly = _assembly(model)
+    q0, qd0 = ((), ()) if assembly is None else map(tuple, assembly)
+    q0, qd0 = (q0 if model.q0 is None else model.q0), (qd0 if model.qd0 is None else model.qd0)
     usual: dict[str, Any] = {"drift": Projection(), "rtol": USUAL_RTOL, "atol": None, "allow_violation": False}
     settings = usual | dict(model.settings)
     own = {key: settings.pop(key) for key in usual}
@@ -41,15 +44,16 @@ def case_of(model: ModelFile, name: str) -> Case:
         points=model.points_along if model.points else None,
         point_expressions=model.points or None,
         links=model.links,
+        assembly=assembly,
         **own,
     )
 
 
-def _start(model: ModelFile) -> tuple[Any, Any]:
-    """Return the start of a model; empty if there is none, or if the values to assemble a mechanism are missing."""
-    given = model.q0 is not None and model.qd0 is not None
-    assembled = model.mechanism is not None and set(model.parameters) >= set(model.system.parameter_names)
-    return model.start() if given or assembled else ((), ())
+def _assembly(model: ModelFile) -> Assembly | None:
+    """Return the start of a mechanism in a file without one; None for other files, and if values are missing."""
+    if model.mechanism is None or (model.q0 is not None and model.qd0 is not None):
+        return None
+    return model.assembly() if set(model.parameters) >= set(model.system.parameter_names) else None
 
 
 def _check(check: ModelCheck, system: System) -> Check:

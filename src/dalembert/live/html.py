@@ -59,8 +59,8 @@ def live_page(experiment: Experiment, scene: Scene, *, title: str, about: str, r
     body = asset("dalembert.live", "live.html")
     for name, text in texts.items():
         body = body.replace("{{" + name + "}}", text)
-    # a text in JSON could end the script element
-    data = json.dumps(model, separators=(",", ":"), allow_nan=False).replace("</", "<\\/")
+    # a text in JSON could end the script element, or begin a comment or another script in it
+    data = json.dumps(model, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     script = "\n".join([*(asset("dalembert.figures", f"{name}.js") for name in ("player", "stage")), live_scripts()])
     body += f'<script type="application/json" id="model">{data}</script>\n<script>{script}\nrunPage();</script>'
     return document(title, body, asset("dalembert.figures", "page.css"), asset("dalembert.live", "live.css"))

@@ -45,7 +45,10 @@ def mechanism_problems(mechanism: Any) -> list[str]:
     for force in mechanism.forces:
         given = {len(force.acceleration)} if isinstance(force, Gravity) else {m.dimension for m in force.markers}
         if given != {mechanism.dimension}:
-            problems.append(f"a {type(force).__name__} must have {mechanism.dimension} components, as the bodies have.")
+            problems.append(
+                f"a {type(force).__name__} must have {mechanism.dimension} components, as the bodies have. Correct "
+                "`forces`."
+            )
     for joint in mechanism.joints:
         if joint.dimension != mechanism.dimension:
             problems.append(

@@ -17,17 +17,16 @@ _REORDERING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 
 
 def require_printable(document: Mapping[str, Any]) -> None:
-    """Raise an error if a key or a text of a document has control characters, or a name has line breaks.
+    """Raise an error if a key or a text of a document has control characters, or a name or a unit has line breaks.
 
     TOML allows them as escapes such as ``\\u001b``, by which a terminal that shows the text would obey a file.
     """
-    for path, text, is_name in _texts(document, ()):
-        allowed = "" if is_name else _ALLOWED
+    for path, text, kind in _texts(document, ()):
+        allowed = _ALLOWED if kind == "text" else ""
         for place, character in enumerate(text):
             if _is_control(character) and character not in allowed:
-                what = "a name" if is_name else "a text"
                 raise DocumentEntry(text, path).error(
-                    f"{what} must not contain control characters; got {character!r} as character {place + 1}."
+                    f"a {kind} must not contain control characters; got {character!r} as character {place + 1}."
                 )
 
 
@@ -35,13 +34,14 @@ def _is_control(character: str) -> bool:
     return unicodedata.category(character) == "Cc" or unicodedata.bidirectional(character) in _REORDERING
 
 
-def _texts(value: Any, path: EntryPath) -> Iterator[tuple[EntryPath, str, bool]]:
-    """Yield all keys and texts with their paths, and whether each is a name."""
+def _texts(value: Any, path: EntryPath) -> Iterator[tuple[EntryPath, str, str]]:
+    """Yield all keys and texts with their paths, and whether each is a name, a unit or another text."""
     if isinstance(value, str):
-        yield path, value, bool(path) and path[-1] == "name"
+        is_unit = bool(path) and (path[-1] == "unit" or path[0] == "units")
+        yield path, value, "unit" if is_unit else "name" if path and path[-1] == "name" else "text"
     elif isinstance(value, Mapping):
         for key, own in value.items():  # pyright: ignore[reportUnknownVariableType]
-            yield (*path, str(key)), str(key), True  # pyright: ignore[reportUnknownArgumentType]
+            yield (*path, str(key)), str(key), "name"  # pyright: ignore[reportUnknownArgumentType]
             yield from _texts(own, (*path, str(key)))  # pyright: ignore[reportUnknownArgumentType]
     elif isinstance(value, list):
         for i, own in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
