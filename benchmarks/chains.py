@@ -68,7 +68,7 @@ def exact_acceleration(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
 
 
 def exact_positions(q: np.ndarray, qd: np.ndarray, end: float) -> np.ndarray:
-    """Where the chain is after some time."""
+    """Return the coordinates of the chain after some time."""
     return exact_state(q, qd, end)[0]
 
 

@@ -21,7 +21,7 @@ import sympy as sp
 from llvmlite import ir
 
 import dalembert as da
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.timing import best, short, table
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs

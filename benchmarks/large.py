@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.large_peers import MODULES, PROGRAMS, SPAN, can_do
 from benchmarks.large_report import DOCS, draw, fitted, report
 from benchmarks.large_timing import best, best_in_turns, in_cpu_time

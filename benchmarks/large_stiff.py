@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.large import DOCS
 from benchmarks.large_systems import stiff_net
 from benchmarks.timing import short, table

@@ -26,7 +26,7 @@ ALL_DRIFT_CURES = (None, da.Baumgarte(5.0, 5.0), da.Projection())
 
 
 def projects(drift: Any) -> bool:
-    """Whether a drift cure moves a start onto the constraints at once."""
+    """Return whether a drift cure moves a start onto the constraints at once."""
     return drift is not None and drift.projections > 0
 
 
@@ -55,7 +55,7 @@ def start_of(case: Any, drift: Any, *, off: bool = False) -> tuple[np.ndarray, n
 
 
 def refused_off_the_constraints(system: da.System, q0: Any, qd0: Any, options: dict[str, Any]) -> bool:
-    """Whether constraints are redundant only where they hold, which is refused without a projection."""
+    """Return whether constraints are redundant only where they hold, which is refused without a projection."""
     if len(system.constraints) < 2 or projects(options["drift"]):
         return False
     try:

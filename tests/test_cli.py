@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import dalembert as da
 from dalembert.cli import app, main
 from dalembert.commands.watching import changes
+from dalembert.figures.animation_files import WRITERS
+from dalembert.integration.trajectory_files import FORMATS
 
 RUNNER = CliRunner()
 
@@ -163,6 +165,11 @@ def test_every_command_has_help_with_an_example() -> None:
         assert f"dalembert {command}" in helped
         assert not any(ord(character) > 0xFFFF for character in helped)  # `:end:` would become a picture
     assert da.__version__ in invoke("--version")
+
+
+def test_help_names_every_format_of_files() -> None:
+    helped = invoke("run", "--help")
+    assert {ending.removeprefix(".") for ending in (*FORMATS, *WRITERS)} <= set(re.findall(r"\w+", helped))
 
 
 def test_check_of_a_start_that_violates_on_purpose() -> None:

@@ -48,7 +48,7 @@ def _block(lines: Sequence[str], section: str) -> str:
 
 
 def _is_table(lines: Sequence[str], section: str) -> bool:
-    """Whether lines are aligned rows: names, then spaces, then a text that may continue on indented lines."""
+    """Return whether lines are aligned rows: names, then spaces, then a text that may continue on indented lines."""
     first = [line for line in lines if not line.startswith(" ")]
     rows = sum(ROW.match(line) is not None for line in first)
     return bool(rows) and (section in SECTIONS or (rows > 1 and 2 * rows >= len(first)))

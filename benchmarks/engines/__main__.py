@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.peers.measure import Peer, machine, measured_by, quickest, summary
 from benchmarks.peers.problems import PROBLEMS, problem
 from benchmarks.timing import short, table

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.gpu import reference
-from benchmarks.gpu.problems import named
-from benchmarks.gpu.table import line, markdown
+from benchmarks.gpu.gpu_problems import named
+from benchmarks.gpu.table_rows import line, markdown
 from benchmarks.gpu.worker import MARK, WAYS
 
 DATA = Path(__file__).parents[1] / "data"

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.engines.written import text
-from benchmarks.gpu.problems import Problem
+from benchmarks.gpu.gpu_problems import Problem
 from dalembert.lowering.build import build
 from dalembert.lowering.programs import Programs
 from dalembert.native.tape import Program

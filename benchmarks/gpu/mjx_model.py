@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.gpu.problems import BARS, BASE, G, Problem
+from benchmarks.gpu.gpu_problems import BARS, BASE, G, Problem
 
 # A point mass must have some inertia here: 1e-10 of what it has about the hinge.
 POINT = '<inertial pos="0 0 -1" mass="1" diaginertia="1e-10 1e-10 1e-10"/>'

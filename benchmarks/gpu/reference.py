@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
-from benchmarks.gpu.problems import Problem, named
+from benchmarks.gpu.gpu_problems import Problem, named
 from dalembert.model.standard_form import standard_form
 
 

@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from benchmarks.gpu import cuda, jax_programs, mjx_model
-from benchmarks.gpu.ours import ours
-from benchmarks.gpu.problems import Problem, problems
+from benchmarks.gpu import cuda_kernels, jax_programs, mjx_model
+from benchmarks.gpu.ensemble_calls import ours
+from benchmarks.gpu.gpu_problems import Problem, problems
 from benchmarks.gpu.reference import checked
 
 MARK = "ROW "
@@ -56,17 +56,17 @@ def adaptive(count: int, rehearse: bool) -> bool:
 
 def by_cuda(problem: Problem, count: int, rehearse: bool) -> Iterator[dict[str, Any]]:
     """The best of some block sizes."""
-    compiler, choices = (cuda.HOST, (0,)) if rehearse else (cuda.NVCC, range(len(cuda.CHOICES)))
+    compiler, choices = (cuda_kernels.HOST, (0,)) if rehearse else (cuda_kernels.NVCC, range(len(cuda_kernels.CHOICES)))
     start = problem.starts(count)
     for projected in (False, True):
         asked = {"projected": projected, "repeats": 3, "compiler": compiler}
-        found = {cuda.CHOICES[k]: cuda.run(problem, *start, choice=k, **asked) for k in choices}
+        found = {cuda_kernels.CHOICES[k]: cuda_kernels.run(problem, *start, choice=k, **asked) for k in choices}
         times = {choice: seconds for choice, (_, _, seconds) in found.items()}
         fastest = min(times, key=times.__getitem__)
         yield row(problem, *found[fastest], projected=projected, detail=fastest, choices=times)
-    for k, method in enumerate(cuda.METHODS if adaptive(count, rehearse) else ()):
+    for k, method in enumerate(cuda_kernels.METHODS if adaptive(count, rehearse) else ()):
         asked = {"projected": True, "repeats": 3, "compiler": compiler}
-        found = cuda.run_adaptive(problem, *start, *TOLERANCES, choice=k, **asked)
+        found = cuda_kernels.run_adaptive(problem, *start, *TOLERANCES, choice=k, **asked)
         yield row(problem, *found, projected=True, adaptive=True, detail=f"adaptive, {method}")
 
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.peers.measure import machine, measured_by, summary
 from benchmarks.peers.problems import PROBLEMS
 from benchmarks.peers.tables import PEERS, section
@@ -23,7 +23,7 @@ LIMIT = 45
 """Seconds that a program has for a problem, its imports included; what it has reported by then counts."""
 
 SLOW = {("heyoka", "forty-four-bars"): 80, ("sympy", "forty-four-bars"): 80}
-"""Who needs longer to have anything to tell."""
+"""Limits of programs that report nothing within the usual one."""
 
 
 def main() -> None:

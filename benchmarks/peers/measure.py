@@ -74,7 +74,7 @@ def quickest(found: dict[str, Any], target: float) -> dict[str, Any] | None:
 
 
 def machine() -> dict[str, Any]:
-    """Where it was measured, and when."""
+    """Return the machine and the date of the measurement."""
     lines = Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []
     model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 from benchmarks.scaling.record import Row, complete, read, rows_of
 from benchmarks.timing import table
 
@@ -54,7 +54,7 @@ def _size() -> list[str]:
 
 
 def _largest(rows: list[Row]) -> str:
-    """Whether machine code stops being the quickest at some size, the first time or later."""
+    """Return whether machine code stops being the quickest at some size, the first time or later."""
     measured = [row for row in rows if "seconds" in row]
     ours = {row["n"]: row for row in measured if row["program"] == "machine code"}
     lost = [

@@ -31,7 +31,7 @@ def rows_of(kind: str, device: str | None = None) -> list[Row]:
 
 
 def complete() -> bool:
-    """Whether there is something of every kind, to be drawn and described."""
+    """Return whether there is something of every kind, to be drawn and described."""
     return all(map(rows_of, ("acceleration", "simulation", "derivative", "members")))
 
 

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from dalembert.integration.drift import Projection as Projection
     from dalembert.integration.method import Implicit as Implicit
     from dalembert.live_page import page as page
+    from dalembert.mechanisms.assembly_changes import Assembly as Assembly
     from dalembert.mechanisms.contact_joints import PlaneContact as PlaneContact
     from dalembert.mechanisms.contact_joints import RoundContact as RoundContact
     from dalembert.mechanisms.couplings import Drive as Drive
@@ -96,7 +97,6 @@ if TYPE_CHECKING:
     from dalembert.mechanisms.joints import Weld as Weld
     from dalembert.mechanisms.massless_body import MasslessBody as MasslessBody
     from dalembert.mechanisms.mechanism import Mechanism as Mechanism
-    from dalembert.mechanisms.mechanism_assembly import Assembly as Assembly
     from dalembert.mechanisms.particle import Particle as Particle
     from dalembert.mechanisms.planar_body import PlanarBody as PlanarBody
     from dalembert.mechanisms.planar_rolling import KnifeEdge as KnifeEdge
@@ -198,6 +198,7 @@ _MODULES = {
     "integration.drift": "Baumgarte Projection",
     "integration.method": "Implicit",
     "live_page": "page",
+    "mechanisms.assembly_changes": "Assembly",
     "mechanisms.contact_joints": "PlaneContact RoundContact",
     "mechanisms.couplings": "Drive Gear PointOnCurve PointOnSurface",
     "mechanisms.extra_coordinates": "ExtraCoordinates",
@@ -208,7 +209,6 @@ _MODULES = {
     "mechanisms.joints": "Prismatic Revolute Rod Rope Weld",
     "mechanisms.massless_body": "MasslessBody",
     "mechanisms.mechanism": "Mechanism",
-    "mechanisms.mechanism_assembly": "Assembly",
     "mechanisms.particle": "Particle",
     "mechanisms.planar_body": "PlanarBody",
     "mechanisms.planar_rolling": "KnifeEdge RollingOnLine",

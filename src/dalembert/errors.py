@@ -94,8 +94,9 @@ WHERE_NOT_FINITE = (
 def undetermined(names: str) -> str:
     """Return the message for a law that needs multipliers that redundant constraints leave undetermined."""
     return (
-        f"a nonideal law must know its normal force; the multiplier of {names} is not unique, since the constraint is "
-        f"redundant with others. Leave the redundant ones out, or write the law with `da.ideal_force`, which is unique."
+        f"the normal force of a nonideal law must be determined; the multiplier of {names} is not unique, since the "
+        f"constraint is redundant with others. Leave the redundant ones out, or write the law with "
+        f"`da.ideal_force`, which is unique."
     )
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions ``motion``, ``simulate`` and ``consistent_state``."""
+"""The functions ``motion``, ``simulate`` and ``consistent_state``.
+
+What only some systems need, for friction, contacts, events, controllers or many coordinates, is imported by the
+functions that call it: importing all of it would double the time of the first answer for a pendulum.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dalembert.analysis.conservation import conserved
 from dalembert.analysis.failed_runs import explained, hidden_behind, may_be_hidden, refuse_paradox_at_end
 from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
-from dalembert.control.controlled_plant import controlled, sampled_simulation
-from dalembert.control.controller import Controller
 from dalembert.equation.answer import ConstrainedMotion
 from dalembert.equation.answer_checks import require_fit
 from dalembert.equation.dynamics import Dynamics
@@ -36,23 +37,16 @@ from dalembert.model.active_system import all_permanent
 from dalembert.model.friction_contacts import contacts
 from dalembert.model.function_values import end_of_function_values
 from dalembert.model.input_values import scalar_value, time_values
-from dalembert.model.large_statement import LargeStatement
 from dalembert.model.signal_ranges import end_of_range, require_in_range
 from dalembert.model.system import System
-from dalembert.runs.event_run import simulate_with_events
-from dalembert.runs.large_events import statement_with_events
-from dalembert.runs.large_runs import (
-    is_default,
-    large_consistent_state,
-    large_motion,
-    large_simulation,
-    supports,
-    with_arrays,
-)
+from dalembert.runs.large_support import stated_large, supports_formulation, supports_method, supports_metric
 from dalembert.runs.simulated_run import SimulatedRun, symbols_of
 from dalembert.settings import AnySystem, method_of, prepared, require_coefficients, require_system, require_values
-from dalembert.stick_slip.motion_at_rest import motion_at_rest
-from dalembert.stick_slip.simulation import StickSlipSimulation
+
+if TYPE_CHECKING:
+    from dalembert.control.controller import Controller
+    from dalembert.model.large_statement import LargeStatement
+    from dalembert.stick_slip.simulation import StickSlipSimulation
 
 
 def motion(
@@ -96,7 +90,10 @@ def motion(
     >>> print(da.motion(pendulum, q=(0, -1), qd=(2, 0)).ideal_force)
     [ 0. 14.]
     """
-    if (stated := _stated_large(system, is_default, formulation)) is not None:
+    require_system(system)
+    if (stated := stated_large(system, supports_formulation, formulation)) is not None:
+        from dalembert.runs.large_runs import large_motion, with_arrays
+
         answer = large_motion(stated, q, qd, t, parameters, formulation, throw=throw)
         deferred = isinstance(system, System) and system.deferred is not None
         return with_arrays(answer) if deferred else answer
@@ -126,6 +123,8 @@ def _at_rest(
     """Return the motion if surfaces under dry friction are at rest; None if there are none."""
     if not isinstance(system, System) or not contacts(system):
         return None
+    from dalembert.stick_slip.motion_at_rest import motion_at_rest
+
     method = method_of(formulation, Projection(), None, USUAL_RTOL, USUAL_ATOL, None, 1)
     numbers = dict(zip(dynamics.parameters, map(float, p), strict=True))
     return motion_at_rest(system, method, q, qd, t, numbers)
@@ -211,16 +210,24 @@ def simulate(
             system, q0, qd0, times, parameters, solver, allow_violation=allow_violation, progress=progress
         )
     method = method_of(formulation, drift, solver, rtol, atol, step, max_steps, max_step)
-    grouped = statement_with_events(system, events)
-    if (events not in ((), []) and grouped is None) or not all_permanent(system):
+    has_events = events not in ((), [])
+    grouped = _large_with_events(system, events) if has_events else None
+    if (has_events and grouped is None) or not all_permanent(system):
+        from dalembert.runs.event_run import simulate_with_events
+
         times = time_values(times, "times", increasing=True)
         given: Any = {"allow_violation": allow_violation, "progress": progress, "control": control, "events": events}
         return simulate_with_events(system, q0, qd0, times, parameters, method, **given)
-    stated_large = _stated_large(system, supports, method, control) if grouped is None else grouped
-    if stated_large is not None:
+    require_system(system)
+    stated = stated_large(system, supports_method, method, control) if grouped is None else grouped
+    if stated is not None:
+        from dalembert.runs.large_runs import large_simulation
+
         start: dict[str, Any] = {"allow_violation": allow_violation, "progress": progress, "control": control}
-        return large_simulation(stated_large, method, q0, qd0, times, parameters=parameters, events=events, **start)
+        return large_simulation(stated, method, q0, qd0, times, parameters=parameters, events=events, **start)
     if control is not None:
+        from dalembert.control.controlled_plant import controlled
+
         plant = controlled(system, control, q0, qd0, parameters)
         system, q0, qd0, parameters = plant.system, plant.q0, plant.qd0, plant.parameters
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
@@ -236,10 +243,14 @@ def simulate(
     refuse_unmet(dynamics, q0, qd0, times[0], p)
     refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], p)
     stick_slip = _stick_slip(system, dynamics, method, p)
-    sampled = None if control is None else sampled_simulation(system, dynamics, control, method, p, stick_slip)
-    symbols, stated = symbols_of(system, dynamics), system if isinstance(system, System) else None
+    sampled = None
+    if control is not None:
+        from dalembert.control.controlled_plant import sampled_simulation
+
+        sampled = sampled_simulation(system, dynamics, control, method, p, stick_slip)
+    symbols, symbolic = symbols_of(system, dynamics), system if isinstance(system, System) else None
     begin = float(asked[0]), float(times[0])
-    source = SimulatedRun(dynamics, method, p, symbols, control, stick_slip, sampled, page, stated, begin)
+    source = SimulatedRun(dynamics, method, p, symbols, control, stick_slip, sampled, page, symbolic, begin)
     try:
         start = {"allow_violation": allow_violation, "progress": progress}
         if sampled is not None:
@@ -297,7 +308,10 @@ def consistent_state(
     >>> print(q.round(9), qd.round(9))
     [ 0. -1.] [1. 0.]
     """
-    if (stated := _stated_large(system, _has_large_form, metric, servos)) is not None:
+    require_system(system)
+    if (stated := stated_large(system, supports_metric, metric, servos)) is not None:
+        from dalembert.runs.large_runs import large_consistent_state
+
         return large_consistent_state(stated, q0, qd0, t, parameters, metric, servos=servos)
     dynamics, q0, qd0, p = prepared(system, q0, qd0, parameters, ("q0", "qd0"))
     if metric not in ("mass", "euclidean"):
@@ -309,20 +323,11 @@ def consistent_state(
     return nearest(dynamics, q0, qd0, settled_times(dynamics, p, scalar_value(t, "t")), p, metric)
 
 
-def _has_large_form(metric: str, servos: bool) -> bool:
-    """Return whether consistent states of large systems are found for these arguments."""
-    return metric == "mass" and not servos
+def _large_with_events(system: AnySystem, events: Any) -> LargeStatement | None:
+    """Return the groups of terms by which a run with events is simulated; None if it is not."""
+    from dalembert.runs.large_events import statement_with_events
 
-
-def _stated_large(system: AnySystem, supported: Callable[..., bool], *arguments: Any) -> LargeStatement | None:
-    """Return the groups of terms of a system that is too large for straight-line code; None for others.
-
-    A system that is stated term by term keeps straight-line code where groups do not support the arguments.
-    """
-    require_system(system)
-    if not isinstance(system, System) or system.templates is None:
-        return None
-    return system.templates if system.is_large or supported(*arguments) else None
+    return statement_with_events(system, events)
 
 
 def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -> StickSlipSimulation | None:
@@ -330,4 +335,6 @@ def _stick_slip(system: AnySystem, dynamics: Dynamics, method: Method, p: Any) -
     touching = contacts(system) if isinstance(system, System) else ()
     if not isinstance(system, System) or not touching:
         return None
+    from dalembert.stick_slip.simulation import StickSlipSimulation
+
     return StickSlipSimulation(system, touching, method, dict(zip(dynamics.parameters, map(float, p), strict=True)))

@@ -31,7 +31,7 @@ def classified(coordinates: Sequence[Any], *constraints: Any) -> da.Classificati
 
 
 def same_level_sets(found: Any, expected: Any, coordinates: Sequence[Any]) -> bool:
-    """Whether df ∧ dg = 0 for two functions of coordinates and time, neither constant."""
+    """Return whether df ∧ dg = 0 for two functions of coordinates and time, neither constant."""
     letters = {q: sp.Symbol(f"u{i}", positive=True) for i, q in enumerate(coordinates)}
     variables = [*letters.values(), t]
     f, g = (sp.Matrix([e.xreplace(letters).diff(v) for v in variables]) for e in (found, expected))

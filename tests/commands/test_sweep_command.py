@@ -10,6 +10,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import dalembert as da
+from dalembert import gallery
 from dalembert.cli import app, main
 
 RUNNER = CliRunner()
@@ -75,6 +76,28 @@ def test_why_members_failed_is_printed() -> None:
     assert "2 members, 1 failed. The first of them: `mu` of" in printed
 
 
+@pytest.mark.parametrize(("name", "why"), [("measured", "`formulation`"), ("swarm", "`allow_violation`")])
+def test_cases_with_methods_of_their_own_are_swept(name: str, why: str, tmp_path: Path) -> None:
+    """Another formulation, and a start off the constraints: each member is the single run."""
+    case, path = gallery.case(name), tmp_path / "sweep.nc"
+    times = [float(case.times[0]), float(case.times[0]) + 0.1]
+    swept = ["--grid", "m=1,2", "--times", f"{times[0]},{times[1]}", "-o", str(path)]
+    printed = sweep(name, *swept)
+    assert "2 members, 0 failed." in printed and f"as by `da.simulate`, for {why}." in printed
+    given = {"drift": case.drift, "formulation": case.formulation, "rtol": case.rtol, "atol": case.atol}
+    alone = da.simulate(
+        case.system,
+        case.q0,
+        case.qd0,
+        times,
+        parameters={**case.parameters, "m": 2.0},
+        allow_violation=case.allow_violation,
+        **given,
+        **case.settings,
+    )
+    np.testing.assert_array_equal(xr.open_dataset(path, engine="scipy")["q"].sel(m=2.0)[-1], alone.q[-1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -92,8 +115,6 @@ def test_why_members_failed_is_printed() -> None:
         (("bead", "--grid", "mu=0,1", "-o", "study.csv"), "`--output` must end in .zarr, .nc"),
         (("bead", "--grid", "mu=0,1", "--device", "tpu"), '`device` must be "cpu" or "gpu"'),
         (("bead", "--grid", "mu=0,1", "--outputs", "speed"), "`outputs` must be expressions, or among"),
-        (("measured", "--grid", "m=1,2"), "`measured` needs the formulation StackedLeastSquares. Use `dalembert run`."),
-        (("swarm", "--grid", "m=1,2"), "`swarm` needs a start off its constraints"),
     ],
 )
 def test_mistakes_get_a_message_and_exit_code_2(

@@ -54,3 +54,19 @@ print(sorted({"jax", "equinox", "diffrax", "scipy", "xarray", "matplotlib"} & {*
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "machine code\n[]\n"
+
+
+def test_a_pendulum_needs_no_modules_of_friction_contacts_controllers_or_large_systems() -> None:
+    """They would take half of the time of its first answer."""
+    program = """
+import sys
+import dalembert as da
+x, y = da.coordinates("x y")
+pendulum = da.System((x, y), [[1, 0], [0, 1]], (0, -9.81), da.Constraint(x**2 + y**2 - 1, name="rod"))
+da.motion(pendulum, (1, 0), (0, 0))
+da.simulate(pendulum, (1, 0), (0, 0), [0, 1])
+parts = ("stick_slip", "impacts", "control", "ensembles", "runs.event_run", "runs.large_runs", "native.sparse_system")
+print([part for part in parts if f"dalembert.{part}" in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

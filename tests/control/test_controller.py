@@ -243,17 +243,6 @@ REFUSALS = {
         ),
         "its model has `x`, which the plant has not",
     ),
-    "sampled ensemble": (
-        lambda: da.simulate_ensemble(
-            cart(),
-            [0],
-            [0],
-            [0, 1],
-            parameters={"m": np.ones(2), "c": 1},
-            control=da.controller(cart(), parameters=NOMINAL, period=1),
-        ),
-        "must be a continuous controller with a known bound; got a sampled one",
-    ),
     "not a controller": (
         lambda: da.simulate(cart(), [0], [0], [0, 1], parameters=NOMINAL, control=3),
         "`control` must be a controller made by `da.controller`; got 3",

@@ -80,13 +80,6 @@ def test_texts_are_no_numbers(argument):
         da.controller(_particle(x - 1), **({"period": 2.0} | {argument: "1"}))
 
 
-def test_an_ensemble_refuses_an_adaptive_controller():
-    system = _particle(x - 1)
-    control = da.controller(system, adaptive=da.AdaptiveBound(1, 1, 0.1))
-    with pytest.raises(da.InputError, match=r"got an adaptive one"):
-        da.simulate_ensemble(system, np.zeros((2, 2)), (0, 0), [0, 1], control=control)
-
-
 def test_at_a_singular_state_no_realisation_is_claimed():
     """The angle a + b/2 of the tip, of which the shoulder changes nothing where the arm is stretched."""
     a, b = da.coordinates("a b")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -14,12 +13,14 @@ from typer.testing import CliRunner
 
 import dalembert as da
 from dalembert.cli import app
-from dalembert.ensembles import cluster, runner
-from dalembert.native import assembly
+from dalembert.common import dask_client
+from dalembert.ensembles import cluster, ensemble, runner
 from helpers import pendulum
 
 distributed = pytest.importorskip("distributed", reason="distributed is an optional dependency")
 zarr = pytest.importorskip("zarr", reason="zarr is an optional dependency")
+from local_cluster import client_of, two_workers  # noqa: E402  (needs distributed)
+
 TIMES = np.linspace(0, 5, 6)
 DESIGN = {"parameters": da.scatter(600, g=(9, 10)), "outputs": ("q", "multipliers")}
 
@@ -42,36 +43,21 @@ class Future:
 def test_failures_of_a_cluster_are_explained():
     killed = distributed.KilledWorker("task", None, 3)
     with pytest.raises(da.DeviceError, match=r"4 workers died one after another.*the same call continues"):
-        cluster._result(Future(killed))
+        dask_client.result_of(Future(killed), *cluster.TASK, cluster.CONTINUE)
     with pytest.raises(da.DeviceError, match=r"must stay connected to the scheduler"):
-        cluster._result(Future(distributed.CancelledError("task")))
-
-
-class SameCode(distributed.WorkerPlugin):
-    """Workers optimise machine code as little as the tests do, for the same rounding, and find their helpers."""
-
-    name = "same code"
-
-    def __init__(self):
-        self.options, self.path = (assembly.PASSES, assembly.SELECTION), sys.path
-
-    def setup(self, worker):
-        assembly.PASSES, assembly.SELECTION = self.options
-        sys.path[:] = self.path
+        dask_client.result_of(Future(distributed.CancelledError("task")), *cluster.TASK)
 
 
 @pytest.fixture(scope="module")
 def local_cluster():
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
+    with two_workers() as found:
         yield found
 
 
 @pytest.fixture
 def client(local_cluster, monkeypatch):
     monkeypatch.setattr(runner, "CHUNK", 16)  # many blocks; workers do not choose their size
-    with distributed.Client(local_cluster) as found:
-        found.wait_for_workers(2)
-        found.register_plugin(SameCode())
+    with client_of(local_cluster) as found:
         yield found
 
 
@@ -85,6 +71,25 @@ def test_results_are_those_of_one_machine(client, keep, tmp_path):
     store = tmp_path / "study.zarr"
     stored = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, keep=keep, client=client, store=store, **DESIGN)
     xr.testing.assert_equal(stored.load(), expected)
+
+
+@pytest.mark.slow
+def test_ensembles_inside_with_client_use_it(client, monkeypatch):
+    expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
+    given, original = [], ensemble.results_on_cluster
+
+    def watched(used, *arguments):
+        given.append(used)
+        return original(used, *arguments)
+
+    monkeypatch.setattr(ensemble, "results_on_cluster", watched)
+    with client.as_current():  # as ``with client:``, which also closes the client
+        found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
+    assert given == [client]
+    xr.testing.assert_identical(found.drop_attrs(), expected.drop_attrs())
+    with distributed.Client(client.scheduler.address) as other:
+        assert dask_client.client_in_use(None) is other
+    assert dask_client.client_in_use(None) is None
 
 
 @pytest.mark.slow
@@ -149,7 +154,7 @@ def test_a_client_that_is_lost_before_or_while_a_result_is_sent(error):
             raise error
 
     with pytest.raises(da.DeviceError, match="must stay connected to the scheduler"):
-        cluster._result(Future())
+        dask_client.result_of(Future(), *cluster.TASK)
 
 
 class ClosingClient(distributed.Client):
@@ -165,6 +170,17 @@ class ClosingClient(distributed.Client):
 def test_a_client_that_is_lost_while_blocks_are_submitted(local_cluster):
     with pytest.raises(da.DeviceError, match="must stay connected to the scheduler"):
         da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, client=ClosingClient(local_cluster), **DESIGN)
+
+
+@pytest.mark.slow
+def test_functions_that_workers_cannot_import_are_sent(client):
+    v = da.coordinates("v")
+    factor = 2.0
+    system = da.System((v,), [[1]], (da.parameters("k") * da.function("pull", lambda x: -factor * x)(v),))
+    given = {"parameters": {"k": [1.0, 2.0]}}
+    expected = da.simulate_ensemble(system, (1,), (0,), TIMES, **given)
+    found = da.simulate_ensemble(system, (1,), (0,), TIMES, client=client, **given)
+    np.testing.assert_allclose(found["q"], expected["q"], rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -91,6 +91,34 @@ def test_tables_of_pandas_and_xarray_are_designs():
     np.testing.assert_array_equal(named["q"][1, 0], many["q"][1])
 
 
+def test_texts_that_label_a_table_are_labels_of_the_result():
+    sites = xr.Dataset({"g": ("site", [9.0, 10.0]), "l": 1.0}, coords={"site": ["north", "south"]})
+    many = da.simulate_ensemble(swing(), (1,), (0,), TIMES, parameters=sites)
+    alone = da.simulate(swing(), (1,), (0,), TIMES, parameters={"g": 10.0, "l": 1.0})
+    np.testing.assert_allclose(many["q"].sel(site="south"), alone.q, rtol=1e-12)
+    index = pd.MultiIndex.from_product([["north", "south"], ["a", "b"]], names=["site", "rod"])
+    table = pd.DataFrame({"g": [9.0, 9.0, 10.0, 10.0], "l": [1.0, 2.0, 1.0, 2.0]}, index=index)
+    both = da.simulate_ensemble(swing(), (1,), (0,), TIMES, parameters=table)
+    assert both["q"].dims == ("site", "rod", "time", "coordinate")
+    np.testing.assert_allclose(both["q"].sel(site="south", rod="a"), alone.q, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("design", "outputs", "name"),
+    [
+        (da.grid(g=[9.0, 10.0], l=1.0), {"g": 2 * theta}, "g"),
+        (da.grid(theta=[0.1, 0.2], g=9.0, l=1.0), [theta], "theta"),
+        ({"g": [9.0, 10.0], "l": 1.0}, {"member": theta}, "member"),
+    ],
+)
+def test_outputs_with_the_name_of_a_varied_value_are_refused(design, outputs, name):
+    given = {"parameters": design, "outputs": outputs}
+    with pytest.raises(da.InputError, match=f"`outputs` must have other names than .* `{name}` is one of these"):
+        da.simulate_ensemble(swing(), (1,), (0,), TIMES, **given)
+    summary = da.simulate_ensemble(swing(), (1,), (0,), TIMES, keep="summary", **given)
+    assert f"mean_{name}" in summary
+
+
 LABELLED = {
     "a Series": ("g", lambda values: pd.Series(values, index=[2, 0, 1]), [2, 0, 1]),
     "labels of text": ("g", lambda values: pd.Series(values, index=["a", "b", "c"]), ["a", "b", "c"]),
@@ -177,6 +205,7 @@ def test_results_of_a_grid_go_to_files(tmp_path):
         (lambda: da.latin(5, g=(1, 2), seed=-1), "`seed` must be a whole number"),
         (lambda: run_with(pd.DataFrame([[1.0, 2.0]], columns=["g", "g"])), "given twice: `g`"),
         (lambda: da.scatter(5, g=1), "must have a range or a distribution"),
+        (lambda: da.scatter(5, g=scipy.stats.norm(1, -1)), "distribution of `g` must give finite values; got nan"),
         (lambda: da.scatter(5, g=(2, 1)), r"`g` must be a number, a range \(low, high\), or a distribution"),
         (lambda: run_with(da.grid(g=[1.0], k=[2.0])), "`k` is unknown"),
         (lambda: run_with(da.grid(k=[2.0], x=[1.0])), "`k` is unknown"),

@@ -83,6 +83,31 @@ def test_a_store_of_another_study_is_refused(tmp_path):
     assert not (tmp_path / "study.zarr.progress").exists()
 
 
+def test_a_store_under_another_controller_is_another_study(tmp_path):
+    """What a controller computes is part of the study, although it prints alike."""
+    x = da.coordinates("x")
+    go = [da.Servo("go", x, by=da.Actuator("motor", x), settle=settle) for settle in (3, 5)]
+    plants = [da.System((x,), [[da.parameters("m")]], (-x,), servos=servo) for servo in go]
+    given = {"parameters": {"m": [1.0, 2.0]}, "store": tmp_path / "study.zarr"}
+    for plant in plants:
+        control = da.controller(plant, parameters={"m": 1.0})
+        if plant is plants[0]:
+            da.simulate_ensemble(plants[0], (1,), (0,), TIMES, control=control, **given)
+        else:
+            with pytest.raises(da.InputError, match="holds another one"):
+                da.simulate_ensemble(plants[0], (1,), (0,), TIMES, control=control, **given)
+
+
+def test_a_store_is_free_after_a_call_that_wrote_nothing(tmp_path):
+    """An error in the first block, or a kill before the first line of the journal, leave the path usable."""
+    path = tmp_path / "study.zarr"
+    with pytest.raises(da.InputError, match="must have a name without `/`"):
+        study(path, outputs={"x/y": da.coordinates("x")})
+    assert (tmp_path / "study.zarr.progress").is_dir() and not path.exists()
+    (tmp_path / "study.zarr.progress" / "journal.jsonl").unlink()
+    xr.testing.assert_equal(study(path).load(), study())
+
+
 def test_paths_that_cannot_be_stores(tmp_path):
     for path, message in (
         (tmp_path / "study.nc", "`store` must end in .zarr"),

@@ -80,7 +80,7 @@ def test_weights_of_the_motion_matter_only_through_correlations(seed: int) -> No
 
 
 WRONG = {
-    r"`weight` must be numbers for `da.constrained_motion`, which knows no time; got a function": lambda: (
+    r"`weight` must be numbers for `da.constrained_motion`, which has no time; got a function": lambda: (
         da.constrained_motion(np.eye(1), [0], [[1]], [0], formulation=da.StackedLeastSquares(lambda t: [1, t]))
     ),
     r"`weight` must have shape \(4,\) or \(4, 4\).*got \(3,\)": lambda: da.motion(

@@ -45,7 +45,7 @@ def test_failures_of_small_systems_do_not_import_jax() -> None:
     expected = (
         r"SimulationError .*ended at t = 1\.31103.*no step, however small",
         r"SimulationError .*`rod` and `drive` must be possible together; beyond t = 1 they exclude each other.*check",
-        r"ConstraintError a nonideal law must know its normal force; the multiplier of `floor` is not unique",
+        r"ConstraintError the normal force of a nonideal law must be .*; the multiplier of `floor` is not unique",
         r"SimulationError .*`floor`, `late` contradict one another",
         r"MassMatrixError `mass_matrix` must be positive definite; it is singular",
         r"SimulationError .*just ahead `applied_force` is not finite.*root of a negative number",

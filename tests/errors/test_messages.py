@@ -63,6 +63,12 @@ MODELS = {
     r"`matrix` must have one column per coordinate \(2\); got 3": lambda: da.pfaffian((x, y), [[1, 2, 3]]),
     r"`vector` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], [1, 2]),
     r"`names` must have one entry per row of `matrix` \(1\); got 2": lambda: da.pfaffian((x, y), [[1, 2]], names="ab"),
+    r"`applied_force` must use functions that can be computed; `fresnels` has no numerical form": lambda: da.motion(
+        da.System((x,), [[1]], (sp.fresnels(x),)), (0.5,), (0,)
+    ),
+    r"`applied_force` must use functions that can be computed; `KroneckerDelta` has no": lambda: da.motion(
+        da.System((x,), [[1]], (sp.KroneckerDelta(x, 1),)), (0.5,), (0,)
+    ),
     r"`applied_force` must use functions that can be computed; `zeta` has no numerical form": lambda: da.build(
         system(applied_force=(sp.zeta(x), 0))
     ),

@@ -23,7 +23,7 @@ COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) fo
 
 
 def valid(value, own, whole):
-    """Whether a value is valid by the part of JSON Schema that the schema of model files uses."""
+    """Return whether a value is valid by the part of JSON Schema that the schema of model files uses."""
     if "$ref" in own:
         return valid(value, whole["$defs"][own["$ref"].rpartition("/")[2]], whole)
     if "anyOf" in own:

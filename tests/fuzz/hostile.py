@@ -219,7 +219,32 @@ def _arrays() -> Iterator[tuple[str, str]]:
     yield "starts by name", f"{many}applied_force = 0\n[simulate]\nq0 = {{ {keys} }}\n"
     keys = ", ".join(f'"x[{k}]" = "m"' for k in range(15_000))
     yield "units by name", f"{many}applied_force = 0\nunits = {{ {keys} }}\n"
-    yield "forces by name", f"{many}applied_force = {{ {keys.replace('m', 'x[3]')} }}\n"
+    keys = ", ".join(f'"x[{k}]" = {k}' for k in range(20_000))
+    yield "forces by name", f"{many}applied_force = {{ {keys} }}\n"
+    yield "masses by name", many.replace("matrix = 1", f"matrix = {{ {keys} }}") + "applied_force = 0\n"
+    law = ", ".join(f"{{ type = 'Viscous', coefficient = {k}, velocity = \"x[{k}]'\" }}" for k in range(4000))
+    yield "laws by name", f"{many}applied_force = 0\nnonideal = [{law}]\n"
+    group = '[[applied_force]]\ncomponents = { u = "u" }\nover = { u = {own} }\n'
+    elements = ", ".join(f'"x[{k}]"' for k in range(20_000))
+    yield "elements one by one", many + group.replace("{own}", f"[{elements}]")
+    yield "an array many times", many + group.replace("{own}", "[" + '"x", ' * 49 + "]")
+    two = many.replace("= [", '= ["s", ')
+    yield "arrays and coordinates", two + group.replace("{own}", "[" + '"x", "s", ' * 40 + "]")
+    numbers = ", ".join(f"p{k} = {k}" for k in range(20_000))
+    yield "many index sets", many + group.replace("{own}", f'"x[:2]", {numbers}')
+    names = ", ".join(f'"s{k}"' for k in range(20_000))
+    yield "coordinates beside arrays", many.replace("= [", f"= [{names}, ") + "applied_force = 0\n"
+    start = "[simulate]\nq0 = { x = 0 }\nqd0 = { x = 0 }\n"
+    yield "a start by arrays", f"{many}applied_force = 0\n{start}"
+    own = ", ".join(f'u{k} = "x[:9]"' for k in range(40))
+    chain = "u0"
+    for k in range(1, 80):
+        chain = f"sin({chain}*u{k % 40})"
+    for name, energy in (
+        ("deep potential", nested(" + ".join(f"u{k}" for k in range(40)), "sin({})", 90)),
+        ("potential of nested products", chain),
+    ):
+        yield name, f'{many}[[applied_force]]\npotential = "{energy}"\nover = {{ {own} }}\n'
 
 
 HOSTILE_FILES: dict[str, str] = dict([*_expressions(), *_names(), *_large(), *_derived(), *_arrays()])

@@ -110,7 +110,7 @@ def test_a_table_lands_flat(law: str) -> None:
 
 
 def test_a_plate_with_different_coefficients_lands_as_newtons_law_determines() -> None:
-    """γ⁺ ≥ −e γ⁻ at each corner: the nearest velocities in the mass metric, by a search that knows no states."""
+    """γ⁺ ≥ −e γ⁻ at each corner: the nearest velocities in the mass metric, by a search without states."""
     from scipy.optimize import minimize
 
     e = (0.5, 0.4, 0.3, 0.1)

@@ -115,6 +115,21 @@ def test_the_laws_hold(law: str, k: int) -> None:
         assert found @ (before + after) / 2 <= 1e-13 * size * np.abs(found).max()
 
 
+def test_corners_that_are_level_only_to_rounding() -> None:
+    """They hold one another up to the angle of their line; friction at one of them is at its limit or within it."""
+    level = np.array([[0.5, 0.3, -0.2], [-0.5, 0.3, -0.2]])
+    inertia = np.diag([0.2, 0.4, 0.5])
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        velocity = draw.normal(size=6) * (0.1, 0.1, 1, 1, 1, 1)
+        velocity[2] = -abs(velocity[2]) - 1
+        after = []
+        for tilt in (0, draw.uniform(-3e-11, 3e-11)):
+            W, rows = body(np.add(level, [[0, 0, 0], [0, 0, tilt]]), inertia)
+            after.append(W @ impulses(W, rows @ velocity, 0.6, 0.5, "poisson"))
+        np.testing.assert_allclose(after[1], after[0], rtol=0, atol=1e-10 * np.abs(after[0]).max())
+
+
 @pytest.mark.parametrize("law", ["newton", "poisson", "moreau"])
 def test_plane_motions_are_those_of_the_enumeration(law: str) -> None:
     """Feet in a vertical plane along which they slip, in axes that are turned with it."""

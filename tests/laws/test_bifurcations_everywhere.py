@@ -27,7 +27,7 @@ def test_diffrax_solvers_and_fixed_steps() -> None:
 
 
 def test_long_runs_whose_steps_are_not_kept() -> None:
-    """A spring across the origin passes it twice a period; most of the 4000 steps are forgotten."""
+    """A spring across the origin passes it twice a period; most of the 4000 steps are not kept."""
     spring = da.System((x, y), sp.eye(2), (-x, 0), da.Constraint(x * y, name="cross"))
     run = da.simulate(spring, (1, 0), (0, 0), [0, 600], max_step=0.15)
     assert run.statistics["steps"] >= 4000

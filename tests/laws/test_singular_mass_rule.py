@@ -23,7 +23,7 @@ SYMBOLIC = system_of(sp.Matrix(3, 3, lambda i, j: da.parameters(f"m{min(i, j)}{m
 
 
 def accepts(verb: str, M: np.ndarray) -> bool:
-    """Whether a verb takes a mass matrix for positive definite."""
+    """Return whether a verb takes a mass matrix for positive definite."""
     system, zero = system_of(sp.Matrix(M.tolist())), [0.0] * len(M)
     try:
         if verb == "constrained_motion":

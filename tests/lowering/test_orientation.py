@@ -32,7 +32,7 @@ def states(distance: float, count: int = 400) -> tuple[Any, Any]:
 
 
 def kept_steps(native: NativeDynamics, rows: tuple[int, ...], at: Any, t: Any, p: Any) -> Any:
-    """Whether the rows clearly keep their orientation from each state to the next."""
+    """Return whether the rows clearly keep their orientation from each state to the next."""
     return ~np.isin(np.arange(len(t) - 1), native.orientation_test(rows)(at, t, p, np.inf, 1))
 
 

@@ -21,7 +21,7 @@ SPAN = 0.3
 
 
 def builds_a_mechanism(module: Any, function: str) -> bool:
-    """Whether a function of a module, or one of the same module that it calls, makes a mechanism."""
+    """Return whether a function of a module, or one of the same module that it calls, makes a mechanism."""
     reached, names = set[str](), {function}
     while names:
         reached |= names

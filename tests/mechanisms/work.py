@@ -47,7 +47,7 @@ def assert_own_work(mechanism: da.Mechanism, run: da.Trajectory, weights: np.nda
         power = of(mechanism, run, joint, reactions[joint.name])
         rate = 1 + np.abs(ledger.power).max()
         np.testing.assert_allclose(ledger.power[:, entries].sum(axis=1), power, rtol=0, atol=accuracy * rate)
-        if not run.events:  # the quadrature knows no impacts, whose work is no integral of a power
+        if not run.events:  # the quadrature leaves out impacts, whose work is no integral of a power
             assert ledger.work[-1, entries].sum() == pytest.approx(weights @ power, abs=accuracy * scale), joint.name
     change = ledger.energy - ledger.energy[0]
     np.testing.assert_allclose(ledger.work.sum(axis=1), change, rtol=0, atol=accuracy * scale)
@@ -84,7 +84,7 @@ def power_of(mechanism: da.Mechanism, run: da.Trajectory, joint: Any, given: Any
 
 
 def _moved(mechanism: da.Mechanism, run: da.Trajectory, marker: Any, place: Any) -> Any:
-    """Where a marker is, and the velocity of its body at a place with the rate at which it turns."""
+    """Return the position of a marker, and the velocity of its body at a place with the rate at which it turns."""
     point = evaluate(marker.point, run.parameters)
     if isinstance(marker.body, Ground):
         return np.tile(point, (len(run), 1)), (0.0, 0.0)

@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pytest
 from benchmarks.chains import chain
-from benchmarks.gpu.problems import rolling_disc
+from benchmarks.gpu.gpu_problems import rolling_disc
 from hypothesis import assume, given
 
 from dalembert.lowering.build import build

@@ -9,7 +9,7 @@ from dalembert.native.newton_convergence import MOST_NEWTON_ITERATIONS, NEWTON_S
 
 
 def ending(changes: list[float], rtol: float = 1e-6) -> tuple[bool | None, int]:
-    """Whether the iteration converged, None if it would go on, and after how many changes."""
+    """Return whether the iteration converged, None if it would go on, and after how many changes."""
     iteration = NewtonConvergence(rtol, 4)
     for count, change in enumerate(changes, 1):
         found = iteration.after(change)

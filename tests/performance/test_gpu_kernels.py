@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.gpu import cuda, reference
+from benchmarks.gpu import cuda_kernels, reference
 from benchmarks.gpu.__main__ import judged
-from benchmarks.gpu.problems import problems
-from benchmarks.gpu.table import share, share_of_kernel
+from benchmarks.gpu.gpu_problems import problems
+from benchmarks.gpu.table_rows import share, share_of_kernel
 
 import dalembert as da
 
@@ -23,7 +23,7 @@ BY_HAND = [problem for problem in problems() if problem.by_hand]
 @pytest.mark.parametrize("problem", BY_HAND, ids=lambda problem: problem.name)
 def test_kernels_by_hand_take_the_same_steps_as_numpy(problem, projected):
     short = replace(problem, steps=3)
-    q, qd, _ = cuda.run(short, *short.starts(2), projected=projected, compiler=cuda.HOST)
+    q, qd, _ = cuda_kernels.run(short, *short.starts(2), projected=projected, compiler=cuda_kernels.HOST)
     expected = reference.same_steps(problem.name, 1, 3, projected)
     np.testing.assert_allclose([q[:, 1], qd[:, 1]], expected, rtol=0, atol=1e-13)
 

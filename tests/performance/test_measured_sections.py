@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from benchmarks.document import replace_section
+from benchmarks.document_sections import replace_section
 
 
 def test_a_marked_section_is_replaced_and_nothing_else(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_no_closed_form():
 
 
 def test_messages():
-    with pytest.raises(da.ModelError, match=r"knows no stabilising terms of constraints. Leave out `drift="):
+    with pytest.raises(da.ModelError, match=r"must be without stabilising terms of constraints. Leave out `drift="):
         da.derive(SYSTEMS["constraint"], drift=da.Baumgarte(1, 1))
     light = da.System((x, y), sp.diag(1, 0), (0, 0), da.Constraint(y - x**2), servos=da.Servo("s", x - 1, by=PUSH))
     with pytest.raises(da.ModelError, match=r"a control law in closed form needs a regular mass matrix"):

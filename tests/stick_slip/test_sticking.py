@@ -6,6 +6,7 @@ import diffrax
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import solve_ivp
 
 import dalembert as da
 
@@ -451,3 +452,36 @@ def test_contacts_of_undetermined_friction_in_a_plane_are_refused() -> None:
         da.ConstraintError, match=r"the `velocity` of `floor` has several components\. If the contact can"
     ):
         da.simulate(block, (0, 0, 0), (0, 0, 0), [0, 1])
+
+
+def test_a_slow_slip_of_fast_bodies_comes_to_rest() -> None:
+    """A block on a plate that swings fast: errors of the plate turn the direction of the slip, which misses zero."""
+    u, w = da.coordinates("u w")
+    slip = (xd - u.diff(da.t), yd - w.diff(da.t))
+    friction = da.Coulomb(0.3, velocity=slip, normal_force=da.multiplier("plate"))
+    force = (0, 0, -10, -200 * u, -250 * w)
+    system = da.System(
+        (x, y, z, u, w), sp.diag(1, 1, 1, 50, 50), force, da.Constraint(z, name="plate", nonideal=friction)
+    )
+    draw = np.random.default_rng(0)
+    v, ahead, place = draw.normal(size=2), 0.05 * draw.normal(size=2), draw.normal(size=2)
+    run = da.simulate(system, (0, 0, 0, *place), (*(v + ahead), 0, *v), [0, 0.05], max_steps=1000)
+
+    def rates(_: float, state: np.ndarray) -> np.ndarray:
+        block, plate, at = np.split(state, 3)
+        push = 3 * (block - plate) / np.linalg.norm(block - plate)
+        return np.concatenate([-push, (push - (200, 250) * at) / 50, plate])
+
+    def slow(_: float, state: np.ndarray) -> float:
+        return np.linalg.norm(state[:2] - state[2:4]) - 1e-6
+
+    slow.terminal = True
+    found = solve_ivp(
+        rates, (0, 1), np.concatenate([v + ahead, v, place]), "DOP853", events=slow, rtol=1e-13, atol=1e-14
+    )
+    last = rates(0, np.asarray(found.y_events[0][0]))
+    rest = found.t_events[0][0] + 1e-6 / np.linalg.norm(last[:2] - last[2:4])
+    assert [event.kind for event in run.events] == ["sticks"]
+    # the instant is found by some steps that do not slow down, of 1e-8 each
+    assert run.events[0].t == pytest.approx(rest, abs=1e-7)
+    np.testing.assert_allclose(run.qd[-1, :2], run.qd[-1, 3:], atol=1e-12)

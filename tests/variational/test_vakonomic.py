@@ -306,7 +306,7 @@ def test_systems_without_vakonomic_equations_are_refused_with_all_reasons() -> N
         da.vakonomic(da.System((x, y), sp.eye(2), (0, 0), hold, da.Viscous(1)))
     assert len(caught.value.problems) == 3
     assert "`hold` is at acceleration level" in caught.value.problems[1]
-    assert "knows no `nonideal` force; it has `Viscous`" in caught.value.problems[2]
+    assert "a stationary action has no `nonideal` force; the system has `Viscous`" in caught.value.problems[2]
     with pytest.raises(da.ModelError, match=r"must have a constraint; it has none. Use `da.simulate`"):
         da.vakonomic(plane())
     spelled = replace(plane(da.Constraint(x - y)), mass_matrix=(sp.sin(x) ** 2 + sp.cos(x) ** 2) * sp.eye(2))

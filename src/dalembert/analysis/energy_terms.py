@@ -53,9 +53,8 @@ def ledger_terms(dynamics: Dynamics, method: Method, q: Any, qd: Any, t: Any, p:
         found = _native_terms(dynamics, method, q, qd, t, p)
         if found is not None:
             return found
-    size = BATCH * max(
-        1, 2 ** int(np.ceil(np.log2(len(t) / BATCH)))
-    )  # powers of two: few shapes, so that compiled programs are reused
+    # powers of two: few shapes, so that compiled programs are reused
+    size = BATCH * max(1, 2 ** int(np.ceil(np.log2(len(t) / BATCH))))
 
     def padded(x: Any) -> Array:
         return jnp.asarray(np.concatenate([x, np.repeat(x[-1:], size - len(x), axis=0)]))
@@ -91,11 +90,8 @@ def compiled_ledger_terms(
     terms = native_of(dynamics).energy_terms(rows, rates, y, t, p)
     if not (terms["well_conditioned"] == 1.0).all():
         return None
-    A, multipliers, reactions = (
-        terms["constraint_matrix"].reshape(count, m, n),
-        terms["multipliers"],
-        terms["reactions"],
-    )
+    A = terms["constraint_matrix"].reshape(count, m, n)
+    multipliers, reactions = terms["multipliers"], terms["reactions"]
     law_components, law_forces = (terms[name].reshape(count, -1, n) for name in ("law_nonideal", "law_forces"))
     unique = np.ones((count, m), bool)
     if len(rows) < m:

@@ -23,7 +23,7 @@ class Entry(NamedTuple):
 
 
 ALL_APPLIED = "applied forces"
-"""The entry of all applied forces, where they are not told apart."""
+"""The entry of all applied forces, where they are not distinguished."""
 
 
 def entries_of(

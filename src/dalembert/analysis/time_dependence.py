@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a constraint depends on time explicitly, where it holds."""
+"""Decides whether a constraint depends on time explicitly, where it holds."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def derivation_format(option: DerivationFormat | None, output: Path | None) -> D
             f"`--format` must agree with the file extension; got {option} and `{output}`. Leave `--format` out."
         )
     return by_ending
+
+
+def endings_text(endings: Iterable[str]) -> str:
+    """Return endings of files without their dots, as alternatives in a sentence."""
+    *others, last = (ending.removeprefix(".") for ending in endings)
+    return f"{', '.join(others)} or {last}"
 
 
 def require_target(path: Path | None, option: str, known: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ import dalembert
 from dalembert.commands.command_arguments import RunArguments, assignment, state_of, times_of
 from dalembert.commands.named_cases import is_file, named_case
 from dalembert.commands.options import Coordinates, Name, Settings, Times, Velocities
-from dalembert.commands.output_files import require_target
+from dalembert.commands.output_files import endings_text, require_target
 from dalembert.commands.starts import projected_start, start_text
 from dalembert.commands.sweep_command import FILES, Kept, Sampling, SweepArguments, outcome_table, outcome_text, swept
 from dalembert.commands.terminal import add_checks, checks_table, console_of, end_table, print_text
@@ -41,8 +41,10 @@ def run(
         bool, typer.Option("--project", help="Move the initial state onto the constraints first, and print it.")
     ] = False,
     plot: Annotated[Path | None, typer.Option(help="Write a figure of the motion: png, pdf or svg.")] = None,
-    animate: Annotated[Path | None, typer.Option(help="Write an animation of the motion: gif, html or mp4.")] = None,
-    save: Annotated[Path | None, typer.Option(help="Write the trajectory: nc, csv, parquet or zarr.")] = None,
+    animate: Annotated[
+        Path | None, typer.Option(help=f"Write an animation of the motion: {endings_text(WRITERS)}.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help=f"Write the trajectory: {endings_text(FORMATS)}.")] = None,
     ledger: Annotated[bool, typer.Option("--ledger", help="Print the ledger: the work of every force.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Run again whenever the model file changes.")] = False,
 ) -> None:

@@ -131,7 +131,6 @@ def _distribution(text: str) -> tuple[str, Any]:
 
 def swept(case: Case, given: SweepArguments) -> xr.Dataset:
     """Simulate the members of a sweep, here or on a cluster, and write them if asked to."""
-    _refuse_unsupported(case)
     design = design_of(case, given)
     q0, qd0 = given.start.get("q0", case.q0), given.start.get("qd0", case.qd0)
     times = case.times if given.times is None else given.times
@@ -150,6 +149,8 @@ def swept(case: Case, given: SweepArguments) -> xr.Dataset:
             rtol=case.rtol,
             atol=case.atol,
             drift=case.drift,
+            formulation=case.formulation,
+            allow_violation=case.allow_violation,
             control=case.control,
             outputs=given.outputs or ("q", "qd"),
             keep=given.keep.value,
@@ -161,16 +162,6 @@ def swept(case: Case, given: SweepArguments) -> xr.Dataset:
     if given.output is not None and not is_store:
         found.to_netcdf(given.output, engine="scipy")
     return found
-
-
-def _refuse_unsupported(case: Case) -> None:
-    """Raise an error for settings of a case that ensembles do not have."""
-    reason = "a start off its constraints" if case.allow_violation else ""
-    reason = f"the formulation {type(case.formulation).__name__}" if case.formulation is not None else reason
-    others = sorted(set(case.settings) - {"step", "max_step", "max_steps"})
-    reason = f"the setting `{others[0]}`" if others else reason
-    if reason:
-        raise InputError(f"a sweep must use the default methods; `{case.name}` needs {reason}. Use `dalembert run`.")
 
 
 def _client(address: str | None) -> Any:

@@ -52,7 +52,7 @@ class PythonFunction:
 
     @cached_property
     def untraceable(self) -> str:
-        """Why JAX cannot trace the function, in one line; empty if it can.
+        """The reason why JAX cannot trace the function, in one line; empty if it can.
 
         Raises ``InputError`` if it does not return a number, or fails for a reason that has nothing to do with JAX.
         """

@@ -50,16 +50,23 @@ def controlled(plant: Any, control: Any, q0: Any, qd0: Any, parameters: Any) -> 
 
 
 def controlled_members(plant: System, control: Any, parameters: Any) -> tuple[System, Any]:
-    """Return a plant under a controller and its parameters, for the members of an ensemble."""
+    """Return a plant under a continuous controller and its parameters, for the members of an ensemble."""
     _require_controller(plant, control)
-    if control.period is not None or control.adaptive is not None:
-        kind = "a sampled" if control.period is not None else "an adaptive"
-        raise InputError(
-            f"`control` of an ensemble must be a continuous controller with a known bound; got {kind} one. Simulate "
-            f"the members one by one with `da.simulate`."
-        )
     system = with_controller(plant, control)
     return system, _needed(plant, system, parameters)
+
+
+def is_integrated_with_plant(control: Controller) -> bool:
+    """Return whether a controller is a function of the plant's state alone, so that it is compiled with the plant."""
+    return control.period is None and control.adaptive is None
+
+
+def under_control(plant: System, control: Any) -> tuple[System, tuple[str, ...]]:
+    """Return a plant under a controller, with held inputs if it is sampled, and the parameters that it is given."""
+    _require_controller(plant, control)
+    system = with_controller(plant, control) if control.period is None else with_held_inputs(plant, control)
+    held = () if control.period is None else system.feedback.parameters
+    return system, tuple(name for name in system.parameter_names if name not in held)
 
 
 def _require_controller(plant: Any, control: Any) -> None:

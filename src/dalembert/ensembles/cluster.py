@@ -7,58 +7,50 @@ blocks for each thread of the cluster are waiting at a time, so that neither the
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from itertools import islice
 from threading import Lock
 from typing import Any
 
-from dalembert.common.extras import require
+from dalembert.common.dask_client import result_of, sent, submitted, thread_count
 from dalembert.ensembles.ensemble_layout import Block
 from dalembert.ensembles.members import Members
-from dalembert.ensembles.study import BlockResult, Study, StudyRunner
-from dalembert.errors import DeviceError, InputError
+from dalembert.ensembles.separate_members import AnyStudy
+from dalembert.ensembles.study import BlockResult
 
 WAITING_BLOCKS = 3
 """Blocks that are submitted for each thread of the cluster: one at work, and others so that none is idle."""
+
+CONTINUE = " With a `store`, the same call continues with the blocks that are missing."
+TASK = "a block of members", "keep fewer times or outputs"
 
 _compiling = Lock()
 
 
 def results_on_cluster(
-    client: Any, study: Study, members: Members, blocks: Sequence[Block], missing: Sequence[int]
+    client: Any, study: AnyStudy, members: Members, blocks: Sequence[Block], missing: Sequence[int]
 ) -> Generator[tuple[int, BlockResult]]:
     """Yield the numbers and results of the missing blocks as they are finished by the workers of a client."""
-    require("distributed")
-    from distributed import Client, as_completed
+    from distributed import as_completed
 
-    if not isinstance(client, Client):
-        raise InputError(f"`client` must be a `dask.distributed.Client`; got {type(client).__name__}.")
     # one thread for a block: the workers run as many blocks at once as they have threads
-    whole = client.submit(pickle.loads, pickle.dumps(replace(study, threads=1)), pure=False)
+    whole = sent(client, replace(study, threads=1), advice=CONTINUE)
     waiting, numbers, unfinished = iter(missing), dict[Any, int](), dict[Any, Any]()
 
-    def submitted(k: int) -> Any:
+    def begun(k: int) -> Any:
         own = members.subset(blocks[k].members)
-        try:
-            future = client.submit(simulated_block, whole, blocks[k].members.start, own, pure=False)
-        except Exception:  # the class of the error of a closed client differs between versions of Dask
-            if client.status in ("closing", "closed"):
-                raise DeviceError(LOST_CLIENT) from None
-            raise
+        future = submitted(client, simulated_block, whole, blocks[k].members.start, own, advice=CONTINUE)
         numbers[future.key], unfinished[future.key] = k, future
         return future
 
-    known: Any = client.nthreads()
-    threads = max(sum(known.values()), 1)
-    running = as_completed([submitted(k) for k in islice(waiting, WAITING_BLOCKS * threads)])
+    running = as_completed([begun(k) for k in islice(waiting, WAITING_BLOCKS * thread_count(client))])
     try:
         for future in running:
-            k, result = numbers.pop(future.key), _result(future)
+            k, result = numbers.pop(future.key), result_of(future, *TASK, CONTINUE)
             unfinished.pop(future.key).release()
             for another in islice(waiting, 1):
-                running.add(submitted(another))
+                running.add(begun(another))
             yield k, result
     finally:
         # after Ctrl-C or an error the workers end the blocks they have begun, and begin no further ones
@@ -66,31 +58,10 @@ def results_on_cluster(
             client.cancel([*unfinished.values(), whole])
 
 
-def _result(future: Any) -> BlockResult:
-    """Return the result of a block, or raise an error that says why the cluster did not compute it."""
-    from distributed import CancelledError, KilledWorker
-    from distributed.comm.core import CommClosedError
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise DeviceError(
-            f"a block of members must be simulated by a worker; {error.allowed_failures + 1} workers died one after "
-            f"another while they simulated the same block. (a) Their memory is too small: keep fewer times or outputs. "
-            f"(b) The machine code crashed: simulate without `client`. Look at the logs of the workers. {CONTINUE}"
-        ) from None
-    except (CancelledError, CommClosedError):  # before the result was asked for, or while it was on its way
-        raise DeviceError(LOST_CLIENT) from None
-
-
-CONTINUE = "With a `store`, the same call continues with the blocks that are missing."
-LOST_CLIENT = f"the client must stay connected to the scheduler; the connection was lost. {CONTINUE}"
-
-
-def simulated_block(study: Study, first: int, members: Members) -> BlockResult:
+def simulated_block(study: AnyStudy, first: int, members: Members) -> BlockResult:
     """Return the results of a block of members, on a worker."""
     # compiled code is cached by the study's system, so that a worker compiles once; threads must not do it twice
     with _compiling:
-        runner = StudyRunner(study)
+        runner = study.runner()
         runner.prepare()
     return runner(first, members)

@@ -10,7 +10,8 @@ import numpy as np
 from dalembert.ensembles.dataset import dataset_of_members, dataset_of_summaries, with_events
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.member_events import EventTable
-from dalembert.ensembles.study import BlockResult, Findings, Study
+from dalembert.ensembles.separate_members import AnyStudy
+from dalembert.ensembles.study import BlockResult, Findings
 from dalembert.ensembles.summary import Summary
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def first_reason(reasons: Any) -> str:
 class InMemory:
     """Collects the results of all blocks in memory."""
 
-    def __init__(self, study: Study, layout: EnsembleLayout):
+    def __init__(self, study: AnyStudy, layout: EnsembleLayout):
         self.study, self.layout, self.totals = study, layout, Totals()
         self.done: set[int] = set()
         self._values: dict[int, dict[str, Any]] = {}

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 from dalembert.common.array_types import Floats
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.member_events import EventTable
-from dalembert.ensembles.study import Study
+from dalembert.ensembles.separate_members import AnyStudy
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def labels_of(study: Study, layout: EnsembleLayout) -> dict[str, Any]:
+def labels_of(study: AnyStudy, layout: EnsembleLayout) -> dict[str, Any]:
     """Return the labels of all dimensions."""
     names: dict[str, Any] = {"time": study.kept_times, "coordinate": list(study.system.coordinate_names)}
-    if study.system.constraints:
+    if study.system.constraint_names:
         names["constraint"] = list(study.system.constraint_names)
     if entries := study.ledger_entries:
         names["entry"] = [entry.name for entry in entries]
@@ -28,7 +28,7 @@ def labels_of(study: Study, layout: EnsembleLayout) -> dict[str, Any]:
     return names | dict(layout.labels)
 
 
-def dataset_of_members(study: Study, layout: EnsembleLayout, values: dict[str, Floats], reasons: Any) -> xr.Dataset:
+def dataset_of_members(study: AnyStudy, layout: EnsembleLayout, values: dict[str, Floats], reasons: Any) -> xr.Dataset:
     """Return outputs (N, T, …) and reasons (N,) with the dimensions of an ensemble."""
     variables: dict[str, Any] = {
         name: ((*layout.dims, *study.outputs.dims(name, own.ndim - 1)), own.reshape(*layout.shape, *own.shape[1:]))
@@ -50,7 +50,7 @@ def with_events(found: xr.Dataset, layout: EnsembleLayout, parts: Sequence[Event
     return found.assign(listed)
 
 
-def dataset_of_summaries(study: Study, summaries: dict[str, Summary], reason: str, failed: int) -> xr.Dataset:
+def dataset_of_summaries(study: AnyStudy, summaries: dict[str, Summary], reason: str, failed: int) -> xr.Dataset:
     """Return mean, variance and quantiles of every output; ``reason`` is why the first member failed that did."""
     # means over no members would be NaN without a reason
     if not any(summary.count for summary in summaries.values()):
@@ -70,8 +70,12 @@ def _labelled(variables: dict[str, Any], labels: dict[str, Any]) -> xr.Dataset:
     import xarray as xr
 
     dims = {name for own, _ in variables.values() for name in ((own,) if isinstance(own, str) else own)}
-    used = {
+    # labels that were added to a dataset later would be aligned once more
+    return xr.Dataset(variables, used_labels(labels, dims))
+
+
+def used_labels(labels: Mapping[str, Any], dims: Set[str]) -> dict[str, Any]:
+    """Return those labels whose dimensions are among some."""
+    return {
         name: given for name, given in labels.items() if (set(given[0]) if isinstance(given, tuple) else {name}) <= dims
     }
-    # labels that were added to a dataset later would be aligned once more
-    return xr.Dataset(variables, used)

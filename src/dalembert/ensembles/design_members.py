@@ -68,18 +68,19 @@ def prepared_ensemble(
     ``further`` are names of parameters that only events have; they come after those of the system.
     """
     if is_design(parameters):
-        parameters = _as_dataset(parameters)
+        parameters = as_dataset(parameters)
     if control is not None and is_design(parameters):
         names = {str(name): name for name in parameters.variables}
         system, used = controlled_members(system, control, names)
         parameters = parameters.drop_vars([name for name in names if name not in used])
     elif control is not None:
         system, parameters = controlled_members(system, control, parameters)
-    members, layout, moved = laid_out(system, q0, qd0, parameters, further)
+    names = (*system.parameter_names, *further)
+    members, layout, moved = laid_out(system.coordinate_names, names, q0, qd0, parameters)
     note, t0 = "", float(times[0])
     if moved:
         dynamics = build(starting_system(system))
-        own = members_with(members, (*system.parameter_names, *further), dynamics.parameters)
+        own = members_with(members, names, dynamics.parameters)
         started, note = consistent_starts(dynamics, own, t0)
         members = replace(members, q=started.q, qd=started.qd)
     if method.drift.integrals:
@@ -96,23 +97,25 @@ def members_with(members: Members, names: Sequence[str], chosen: Sequence[str]) 
 
 
 def laid_out(
-    system: System, q0: Any, qd0: Any, parameters: Any, further: tuple[str, ...] = ()
+    coordinates: Sequence[str], names: Sequence[str], q0: Any, qd0: Any, parameters: Any
 ) -> tuple[Members, EnsembleLayout, bool]:
-    """Return the members of an ensemble, their layout, and whether a design varies their starts."""
-    names = (*system.parameter_names, *further)
+    """Return the members of an ensemble, their layout, and whether a design varies their starts.
+
+    ``names`` are those of the parameters.
+    """
     if is_design(parameters):
-        return _of_design(system, q0, qd0, parameters, names)
-    members = members_of(system.coordinate_names, names, q0, qd0, parameters)
+        return _of_design(coordinates, q0, qd0, parameters, names)
+    members = members_of(coordinates, names, q0, qd0, parameters)
     columns = columns_of(names, {} if parameters is None else parameters, "parameters", "parameter")
     swept = {name: column for name, column in zip(names, columns, strict=True) if column.ndim}
     return members, numbered(len(members), swept, member_labels(q0, qd0, parameters)), False
 
 
 def _of_design(
-    system: System, q0: Any, qd0: Any, design: xr.Dataset, parameters: Sequence[str]
+    names: Sequence[str], q0: Any, qd0: Any, design: xr.Dataset, parameters: Sequence[str]
 ) -> tuple[Members, EnsembleLayout, bool]:
     refuse_dimension_name(parameters)
-    values, names = _values(system, design, parameters), system.coordinate_names
+    values = _values(names, design, parameters)
     own = [name for name in values if name in parameters]
     problems = name_problems(parameters, own, "parameters", "parameter")
     if problems:
@@ -125,12 +128,14 @@ def _of_design(
     y = _table([spread.get(name, number) for name, number in starts.items()], count)
     p = _table([spread[name] for name in parameters], count)
     labels = {label_of(name): (tuple(map(label_of, value.dims)), value.values) for name, value in values.items()}
+    for name in _texts(design):
+        labels[label_of(name)] = tuple(label_of(str(dim)) for dim in design[name].dims), design[name].values
     labels |= {"member": (("member",), design["member"].values)} if "member" in sizes else {}
     layout = EnsembleLayout({label_of(name): size for name, size in sizes.items()}, labels)
     return Members.at_states(y, p), layout, any(name in values for name in starts)
 
 
-def _as_dataset(given: Any) -> xr.Dataset:
+def as_dataset(given: Any) -> xr.Dataset:
     """Return a design as a dataset with at least one dimension; the rows of a table are members."""
     design = given
     if type(given).__name__ == "DataFrame":
@@ -146,15 +151,20 @@ def _as_dataset(given: Any) -> xr.Dataset:
     return design
 
 
-def _values(system: System, design: xr.Dataset, parameters: Sequence[str]) -> dict[str, Any]:
+def _values(names: Sequence[str], design: xr.Dataset, parameters: Sequence[str]) -> dict[str, Any]:
     """Return the quantities of a design by name, in the order of the design."""
-    names = system.coordinate_names
     known = (*parameters, *names, *(f"{name}'" for name in names))
-    found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if name != "member"}
+    left_out = {"member"} | {*_texts(design)} - {*known}
+    found = {str(name): design[name] for name in (*design.coords, *design.data_vars) if str(name) not in left_out}
     unknown = unknown_names(known, found, "parameters", "parameter")
     if unknown:
         raise InputError(" ".join(unknown))
     return found
+
+
+def _texts(design: xr.Dataset) -> list[str]:
+    """Return the names of the coordinates of a design that are texts or dates: they are labels, not quantities."""
+    return [str(name) for name, values in design.coords.items() if name != "member" and values.dtype.kind in "OSUMm"]
 
 
 def _spread(value: Any, sizes: Mapping[str, int]) -> Any:

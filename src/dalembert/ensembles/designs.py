@@ -125,6 +125,11 @@ def _sampled(members: Any, values: Any, named: Any, draw: Callable[[int, int], F
     found: dict[str, Any] = {}
     for name, (quantile, is_drawn) in given.items():
         column = np.asarray(quantile(points[:, drawn.index(name)]), float) if is_drawn else None
+        if column is not None and not np.isfinite(column).all():
+            raise InputError(
+                f"the distribution of `{name}` must give finite values; got {column[~np.isfinite(column)][0]}. Check "
+                f"its parameters: a standard deviation, for example, is positive."
+            )
         found[name] = ((), quantile(0.5)) if column is None else (("member",), column)
     return xr.Dataset(found, {"member": np.arange(count)})
 

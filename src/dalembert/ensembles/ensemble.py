@@ -9,23 +9,25 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dalembert.common.dask_client import client_in_use
 from dalembert.common.extras import require
 from dalembert.control.controller import Controller
-from dalembert.ensembles.cluster import results_on_cluster
-from dalembert.ensembles.collection import InMemory
-from dalembert.ensembles.design_members import Ensemble, prepared_ensemble
+from dalembert.ensembles.design_members import prepared_ensemble
+from dalembert.ensembles.ensemble_layout import refuse_taken_names
 from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.ledger_outputs import LEDGER, refuse_names_of_ledger
+from dalembert.ensembles.member_events import refuse_stopping_events
+from dalembert.ensembles.separate_ensemble import reason_to_separate, refuse_gpu, separate_study
 from dalembert.ensembles.single_precision import refuse_single
-from dalembert.ensembles.store import Store, checked_store
-from dalembert.ensembles.study import Study, StudyRunner
+from dalembert.ensembles.store import checked_store
+from dalembert.ensembles.study import Study
+from dalembert.ensembles.study_results import study_results
+from dalembert.equation.formulation import Formulation
 from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
-from dalembert.integration.progress import Progress
 from dalembert.model.active_system import all_permanent
 from dalembert.model.event import Event, further_parameters
 from dalembert.model.input_values import time_values
-from dalembert.model.ordering import quoted
 from dalembert.model.signal_ranges import require_in_range
 from dalembert.model.system import System, kind_of_object
 from dalembert.runs.event_run import checked_events
@@ -47,7 +49,10 @@ def simulate_ensemble(
     step: float | None = None,
     max_step: float | None = None,
     drift: Drift | None = Projection(),
+    solver: Any = None,
+    formulation: Formulation | None = None,
     max_steps: int = 1_000_000,
+    allow_violation: bool = False,
     outputs: Any = ("q", "qd"),
     keep: Literal["times", "end", "summary"] = "times",
     quantiles: Sequence[float] = (0.05, 0.5, 0.95),
@@ -67,8 +72,8 @@ def simulate_ensemble(
     those with events, or with contacts that open and close; with friction in a plane, with fixed steps or on a GPU, a
     member whose contact comes to rest is simulated separately.
 
-    There is no ``solver`` and no ``formulation`` to choose: ensembles use the default ones of ``da.simulate``, that is
-    the Dormand–Prince method of order 8 for adaptive steps, and the Runge–Kutta method of order 4 for fixed steps.
+    With a ``solver`` or a ``formulation``, ``allow_violation``, a sampled or an adaptive controller, or a large system,
+    members are simulated one after another by ``da.simulate``, here or by the workers of a cluster.
 
     Parameters
     ----------
@@ -77,7 +82,7 @@ def simulate_ensemble(
                   or ``da.scatter``, an xarray Dataset or a pandas DataFrame. The quantities of a design may also be
                   coordinates and velocities, "x" and "x'"; initial states are then moved onto the constraints
     times         increasing times, the same for all
-    rtol, atol, drift, max_step, max_steps    as for ``da.simulate``
+    rtol, atol, drift, solver, formulation, max_step, max_steps, allow_violation    as for ``da.simulate``
     step          a fixed step instead: each span between two times is divided into equal steps no longer than this. If
                   the compiled integrator hands a member over to the general one, that one uses this step from the start
     outputs       "q", "qd", "acceleration", "ideal_force", "nonideal_force", "multipliers", "reactions", "violation",
@@ -90,11 +95,12 @@ def simulate_ensemble(
                   results
     precision     "single": the members are integrated in single precision, on a GPU only, with `rtol` of at least
                   1.2e-6 or a fixed step; initial states are checked, and outputs are computed, in double precision
-    control       a continuous ``da.controller`` that drives the actuators of all members
+    control       a ``da.controller`` that drives the actuators of all members
     events        ``da.Event`` objects, which are located in the motion of every member and may end or change it
     store         the path of a Zarr store, ending in .zarr, to which results are written in blocks of members; a call
                   that was interrupted continues with the blocks that are missing
-    client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks
+    client        a client of Dask (``dask.distributed.Client``), whose workers simulate the blocks; inside ``with
+                  client:`` it need not be passed
     progress      True or False to force the progress bar; by default it appears on a terminal after two seconds
 
     Returns
@@ -146,50 +152,55 @@ def simulate_ensemble(
     levels, target = _quantile_levels(quantiles), None if store is None else checked_store(store)
     times = time_values(times, "times", increasing=True)
     require_in_range(system, times)
-    method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
     choice = output_choice(system, outputs)
-    further: tuple[str, ...] = ()
-    if events not in ((), []) or not all_permanent(system):
-        system, events = checked_events(system, events, method, control)
-        _refuse_for_events(system, events, keep, device)
-        further = further_parameters(system, events)
     if choice.ledger:
         _refuse_for_ledger(device)
-    ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
+    arguments: dict[str, Any] = {"drift": drift, "solver": solver, "formulation": formulation, "control": control}
+    arguments |= {"rtol": rtol, "atol": atol, "step": step, "max_steps": max_steps, "max_step": max_step}
+    arguments |= {"allow_violation": allow_violation, "events": () if events in ((), []) else events}
+    if why := reason_to_separate(system, arguments):
+        refuse_gpu(device, precision, why)
+        study, ensemble = separate_study(system, (q0, qd0), times, parameters, arguments, why, keep, choice, levels)
+    else:
+        method = method_of(None, drift, None, rtol, atol, step, max_steps, max_step)
+        further: tuple[str, ...] = ()
+        if arguments["events"] or not all_permanent(system):
+            system, events = checked_events(system, events, method, control)
+            _refuse_for_events(events, keep, device)
+            further = further_parameters(system, events)
+        ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
+        study = Study(
+            ensemble.system,
+            method,
+            times,
+            keep,
+            choice,
+            levels,
+            device == "gpu",
+            control,
+            ensemble.reference,
+            len(ensemble.members),
+            events=tuple(events),
+            single=precision == "single",
+        )
+        if study.single:
+            refuse_single(ensemble.system, method, device, ensemble.reference)
     if choice.ledger:
         refuse_names_of_ledger([*ensemble.layout.sizes, *ensemble.layout.labels])
-    if precision == "single":
-        refuse_single(ensemble.system, method, device, ensemble.reference)
-    study = Study(
-        ensemble.system,
-        method,
-        times,
-        keep,
-        choice,
-        levels,
-        device == "gpu",
-        control,
-        ensemble.reference,
-        len(ensemble.members),
-        events=tuple(events),
-        single=precision == "single",
-    )
-    return _results(study, ensemble, target, client, progress, device)
+    if keep != "summary":
+        refuse_taken_names([*choice.of_motion, *choice.expressions], ensemble.layout)
+    return study_results(study, ensemble, target, client_in_use(client), progress, device)
 
 
-def _refuse_for_events(system: System, events: Sequence[Event], keep: str, device: str) -> None:
+def _refuse_for_events(events: Sequence[Event], keep: str, device: str) -> None:
     """Raise an error for what events, and contacts that open and close, do not go together with in an ensemble."""
     if device == "gpu":
         raise InputError(
             'members with events, or with contacts that open and close, must run on a CPU; got `device="gpu"`. Use '
             '`device="cpu"`.'
         )
-    stopping = [str(event.name) for event in events if event.stop]
-    if keep == "summary" and stopping:
-        raise InputError(
-            f'`keep="summary"` needs motions that last until the end; {quoted(stopping)} stops them earlier. Use '
-            f'`keep="times"` or `keep="end"`.'
-        )
+    if keep == "summary":
+        refuse_stopping_events(events)
 
 
 def _refuse_for_ledger(device: str) -> None:
@@ -200,31 +211,6 @@ def _refuse_for_ledger(device: str) -> None:
             f'"{LEDGER}" in `outputs` needs members that run on a CPU; got `device="gpu"`. Use `device="cpu"`, or '
             f"leave out the ledger."
         )
-
-
-def _results(study: Study, ensemble: Ensemble, target: Path | None, client: Any, progress: Any, device: str) -> Any:
-    """Simulate all blocks of an ensemble, here or on a cluster, and return the dataset."""
-    runner, members, layout = StudyRunner(study), ensemble.members, ensemble.layout
-    size = runner.runner.chunk_size
-    blocks = layout.blocks(size)
-    found = InMemory(study, layout) if target is None else Store(target, study, layout, members, size)
-    missing = [k for k in range(len(blocks)) if k not in found.done]
-    finished = len(members) - sum(len(range(len(members))[blocks[k].members]) for k in missing)
-    if client is None:
-        parts = ((k, runner(blocks[k].members.start, members.subset(blocks[k].members))) for k in missing)
-    else:
-        parts = results_on_cluster(client, study, members, blocks, missing)
-    with Progress(0, len(members), progress, "members") as bar:
-        for k, result in parts:
-            found.put(k, result)
-            finished += len(result.reasons)
-            bar.show(finished)
-    totals = found.totals.findings
-    notes = " ".join(note for note in (ensemble.note, runner.notes(totals)) if note)
-    attributes = {"device": device, "seconds": totals.seconds, "handed_over": len(totals.handed_over), "notes": notes}
-    if study.single:
-        attributes |= {"precision": "single", "single_precision_error": totals.single.relative}
-    return found.dataset(attributes)
 
 
 def _quantile_levels(quantiles: Any) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.errors import InputError
+from dalembert.model.ordering import quoted
 
 EVENT_VARIABLES = ("event", "event_count", "event_time", "event_name", "event_kind", "end_time")
 """Names in the dataset of an ensemble that describe the events of members."""
@@ -61,6 +63,16 @@ class EnsembleLayout:
             count = prod(b - a for a, b in zip(corner, ends, strict=True))
             found.append(Block(tuple(map(slice, corner, ends)), slice(first, first + count)))
         return found
+
+
+def refuse_taken_names(outputs: Iterable[str], layout: EnsembleLayout) -> None:
+    """Raise an error if an output has the name of a dimension or of a swept quantity."""
+    taken = [name for name in outputs if name in layout.sizes or name in layout.labels]
+    if taken:
+        raise InputError(
+            f"`outputs` must have other names than the dimensions and the values that vary between members; "
+            f"{quoted(taken)} is one of these. Name an expression by a mapping: `outputs={{'name': expression}}`."
+        )
 
 
 def label_of(name: str) -> str:

@@ -25,7 +25,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.row_selection import is_refined, rows_for
-from dalembert.lowering.expressions_along import values_along
+from dalembert.lowering.expressions_along import ArrayStates, values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
 from dalembert.model import graph
@@ -64,6 +64,12 @@ class OutputChoice:
         """The names of outputs that follow from the motion at the time of the output alone."""
         return tuple(name for name in self.names if name != LEDGER)
 
+    @property
+    def all_dims(self) -> set[str]:
+        """The dimensions of all outputs after those of the ensemble."""
+        found = {"time", *(dim for name in self.of_motion for dim in self.dims(name, 1))}
+        return found | {"entry"} if self.ledger else found
+
     def dims(self, name: str, axes: int) -> tuple[str, ...]:
         """Return the dimensions of an output after those of the ensemble; ``axes`` is their number."""
         if name in (*OF_STATES, *OF_COORDINATES):
@@ -97,7 +103,7 @@ def output_choice(system: System, given: Any) -> OutputChoice:
         expression = sp.sympify(entry, strict=True) if isinstance(entry, (int, float)) else entry
         if not isinstance(expression, sp.Expr):
             raise InputError(f"`outputs` must hold names or expressions; got {entry!r}.")
-        name = system.symbols.readable(expression) if label is None else str(label)
+        name = _readable(system, expression) if label is None else str(label)
         if name in (*KNOWN_OUTPUTS, *RESERVED):
             raise InputError(f"an expression in `outputs` must have a name of its own; got `{name}`.")
         expressions[name] = expression
@@ -106,6 +112,10 @@ def output_choice(system: System, given: Any) -> OutputChoice:
     if LEDGER in names:
         refuse_names_of_ledger([*expressions])
     return OutputChoice(tuple(dict.fromkeys(names)), expressions)
+
+
+def _readable(system: System, expression: Any) -> str:
+    return str(expression) if system.is_large else system.symbols.readable(expression)
 
 
 def _listed(given: Any) -> list[Any]:
@@ -120,25 +130,9 @@ def _checked_name(system: System, name: str) -> str:
             '"energy" in `outputs` needs a system with a Lagrangian; this one has none. State it with '
             "`da.System.from_lagrangian`."
         )
-    if name in OF_CONSTRAINTS and not system.constraints:
+    if name in OF_CONSTRAINTS and not system.constraint_names:
         raise InputError(f"`{name}` in `outputs` needs a system with constraints; this one has none.")
     return name
-
-
-@dataclass(frozen=True)
-class _States:
-    """States of several members: see ``expressions_along.States``."""
-
-    t: Floats
-    q: Floats
-    qd: Floats
-    acceleration: Floats
-    ideal_force: Floats
-    multipliers: Floats
-    reactions: Floats
-    coordinates: tuple[str, ...]
-    constraints: tuple[str, ...]
-    parameters: dict[str, Floats]
 
 
 class EnsembleOutputs:
@@ -197,7 +191,7 @@ class EnsembleOutputs:
         if isinstance(phases, SwitchedPhases):
             p = phases.p.reshape(N * T, -1)  # events may have changed them
         named = dict(zip(self.parameters, p.T, strict=True))
-        view = _States(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
+        view = ArrayStates(t, found["q"], found["qd"], **fields, parameters=named, **self._names)
         kept = {name: found[name] for name in self.choice.of_motion}
         for name, expression in self.choice.expressions.items():
             with np.errstate(all="ignore"):  # states after a failure are not finite

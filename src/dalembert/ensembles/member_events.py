@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.common.array_types import Floats
+from dalembert.errors import InputError
 from dalembert.integration.run_events import RunEvent
+from dalembert.model.event import Event
+from dalembert.model.ordering import quoted
 
 
 @dataclass(frozen=True)
@@ -81,3 +84,13 @@ class EventRecord:
 def events_of_run(events: Sequence[RunEvent]) -> list[tuple[float, str, str]]:
     """Return the events of a single run as those of a member."""
     return [(event.t, event.name, event.kind) for event in events]
+
+
+def refuse_stopping_events(events: Sequence[Event]) -> None:
+    """Raise an error for events that stop members, whose outputs have no summary."""
+    stopping = [str(event.name) for event in events if event.stop]
+    if stopping:
+        raise InputError(
+            f'`keep="summary"` needs motions that last until the end; {quoted(stopping)} stops them earlier. Use '
+            f'`keep="times"` or `keep="end"`.'
+        )

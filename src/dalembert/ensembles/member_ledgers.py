@@ -27,7 +27,7 @@ from dalembert.model.event import Event
 from dalembert.model.system import System
 
 DIVISIONS = (1, 8)
-"""How many times finer the intervals of all members are than those with which a single run begins: at first, and for
+"""Factors by which the intervals of all members are finer than those with which a single run begins: at first, and for
 the members for which this is not enough. What is left needs intervals of its own, which a single run finds."""
 
 
@@ -88,31 +88,11 @@ class MemberLedgers:
             except DalembertError as error:
                 findings.open[first + int(k)] = for_ensemble_member(str(error))
                 continue
-            last[k] = self._put_single(found, int(k), ledger)
-            findings.add(_findings_of(first + int(k), ledger))
+            last[k] = put_ledger(found, int(k), ledger, self.times, at_end=self.keep == "end")
+            findings.add(findings_of(first + int(k), ledger))
         if self.keep == "end":
             found = {name: values[np.arange(count), last][:, None] for name, values in found.items()}
         return found, findings
-
-    def _put_single(self, found: dict[str, Floats], k: int, ledger: Ledger) -> int:
-        """Store the ledger of a single run, and return the index of its last time."""
-        # an event that stops a motion lies between two outputs, so that its time is an output of the run only
-        reached = self.times <= ledger.t[-1]
-        places = np.searchsorted(ledger.t, self.times[reached])
-        count = len(ledger.entries)
-        for name, values in found.items():
-            own = np.asarray(getattr(ledger, name))
-            if name in OF_ENTRIES:
-                # events that have not occurred are the last entries, and have none in the ledger of a run
-                values[k, reached, :count], values[k, reached, count:] = own[places], 0.0
-            else:
-                values[k, reached] = own[places]
-        if self.keep != "end" or reached.all():
-            return int(reached.sum()) - 1
-        for name, values in found.items():
-            own = np.asarray(getattr(ledger, name))[-1]
-            values[k, reached.sum()] = np.append(own, np.zeros(values.shape[2] - count)) if own.ndim else own
-        return int(reached.sum())
 
 
 def _put_work(found: dict[str, Floats], own: NDArray[np.intp], work: MemberWork, findings: LedgerFindings) -> None:
@@ -123,7 +103,31 @@ def _put_work(found: dict[str, Floats], own: NDArray[np.intp], work: MemberWork,
     findings.add(LedgerFindings([*work.notes]))
 
 
-def _findings_of(member: int, ledger: Ledger) -> LedgerFindings:
+def put_ledger(found: dict[str, Floats], k: int, ledger: Ledger, times: Floats, *, at_end: bool) -> int:
+    """Store the ledger of the run of member k at the times of outputs, and return the index of its last time.
+
+    With ``at_end``, the last row of a run that an event stops between two outputs follows those that it reached.
+    """
+    # an event that stops a motion lies between two outputs, so that its time is an output of the run only
+    reached = times <= ledger.t[-1]
+    places = np.searchsorted(ledger.t, times[reached])
+    count = len(ledger.entries)
+    for name, values in found.items():
+        own = np.asarray(getattr(ledger, name))
+        if name in OF_ENTRIES:
+            # events that have not occurred are the last entries, and have none in the ledger of a run
+            values[k, reached, :count], values[k, reached, count:] = own[places], 0.0
+        else:
+            values[k, reached] = own[places]
+    if not at_end or reached.all():
+        return int(reached.sum()) - 1
+    for name, values in found.items():
+        own = np.asarray(getattr(ledger, name))[-1]
+        values[k, reached.sum()] = np.append(own, np.zeros(values.shape[2] - count)) if own.ndim else own
+    return int(reached.sum())
+
+
+def findings_of(member: int, ledger: Ledger) -> LedgerFindings:
     """Return the notes on a single ledger: those with numbers are its own, others hold for the system."""
     general = [note for note in ledger.notes if not any(mark in note for mark in OF_ONE_RUN)]
     own = " ".join(note for note in ledger.notes if note not in general)

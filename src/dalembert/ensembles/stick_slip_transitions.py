@@ -145,7 +145,7 @@ class Transitions:
         self._choose(members, resting, velocities, released)
 
     def _least_distance(self, members: MemberPhases, stopped: Flags, released: Flags, distance: Floats) -> None:
-        """Where rounding hides the guard that has ended a phase, mark the contact that is nearest to its transition."""
+        """Mark the contact nearest to its transition where rounding hides the guard that has ended a phase."""
         for i in np.flatnonzero(~(stopped | released).any(axis=1)):
             k = int(np.argmin(distance[i]))
             members.odd[i] |= not distance[i, k] <= GUARD_ROUNDING

@@ -21,18 +21,19 @@ import numpy as np
 from dalembert.common.extras import require
 from dalembert.common.target_path import target_path
 from dalembert.ensembles.collection import Totals, first_reason
-from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, with_events
+from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, used_labels, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
 from dalembert.ensembles.ensemble_layout import EnsembleLayout
 from dalembert.ensembles.ledger_outputs import LedgerFindings
 from dalembert.ensembles.member_events import EventTable
 from dalembert.ensembles.members import Members
 from dalembert.ensembles.projected_starts import StartFindings
+from dalembert.ensembles.separate_members import AnyStudy
 from dalembert.ensembles.single_precision import SingleFindings
-from dalembert.ensembles.study import BlockResult, Findings, Study
+from dalembert.ensembles.study import BlockResult, Findings
 from dalembert.ensembles.summary import Summary
 from dalembert.errors import InputError
-from dalembert.model import graph
+from dalembert.model.digest import digest
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,14 +54,9 @@ def checked_store(path: Any) -> Path:
     return target_path(path, (".zarr",), "store")
 
 
-def fingerprint(study: Study, members: Members, size: int) -> str:
+def fingerprint(study: AnyStudy, members: Members, size: int) -> str:
     """Return a hash of everything that determines the results and their division into blocks of a size."""
-    texts = [graph.shown(expression) for expression in study.system.expressions()]
-    texts += [*study.system.coordinate_names, *study.system.parameter_names, *study.system.constraint_names]
-    texts += [repr(part) for part in (study.method, study.keep, study.outputs, study.quantiles, study.control, size)]
-    texts += [repr(event) for event in study.events]
-    texts += ["single precision"] if study.single else []
-    found = hashlib.sha256("\n".join(texts).encode())
+    found = hashlib.sha256(digest((study.identity, size)).encode())
     for array in (study.times, members.y, members.p):
         found.update(np.ascontiguousarray(array).tobytes())
     return found.hexdigest()
@@ -69,7 +65,7 @@ def fingerprint(study: Study, members: Members, size: int) -> str:
 class Store:
     """Writes blocks to a Zarr store; one process writes."""
 
-    def __init__(self, path: Path, study: Study, layout: EnsembleLayout, members: Members, size: int):
+    def __init__(self, path: Path, study: AnyStudy, layout: EnsembleLayout, members: Members, size: int):
         self.path, self.study, self.layout, self.size = path, study, layout, size
         self.blocks, self.totals = layout.blocks(size), Totals()
         self.done: set[int] = set()
@@ -100,8 +96,13 @@ class Store:
             os.fsync(journal.fileno())
 
     def _resume(self) -> None:
-        lines = (self._folder / JOURNAL).read_text(encoding="utf-8").splitlines()
+        journal = self._folder / JOURNAL
+        lines = journal.read_text(encoding="utf-8").splitlines() if journal.is_file() else []
         known = [line for line in map(_parsed, lines) if line is not None]
+        if len(known) <= 1 and not self.path.exists():  # nothing has been written yet, as after an error in the call
+            journal.unlink(missing_ok=True)
+            self._note({"study": self._mark})
+            return
         self._require_same(known[0].get("study") if known else None)
         for line in known[1:]:
             number = line["block"]
@@ -132,14 +133,14 @@ class Store:
     def _write(self, number: int, values: dict[str, Any]) -> None:
         import zarr
 
+        if unfit := [name for name in values if "/" in name]:
+            raise InputError(
+                f"an output in a `store` must have a name without `/`; got `{unfit[0]}`. Name the expression: "
+                f'`outputs={{"name": expression}}`.'
+            )
         group: Any = zarr.open_group(self.path, mode="a", zarr_format=TEXT_FORMAT)
         block, lengths = self.blocks[number], self.layout.block_shape(self.size)
         for name, own in values.items():
-            if "/" in name:
-                raise InputError(
-                    f"an output in a `store` must have a name without `/`; got `{name}`. Name the expression: "
-                    f'`outputs={{"name": expression}}`.'
-                )
             if name not in group:
                 shape, chunks = (*self.layout.shape, *own.shape[1:]), (*lengths, *own.shape[1:])
                 array = group.create_array(name, shape=shape, chunks=chunks, dtype="float64", fill_value=np.nan)
@@ -185,7 +186,8 @@ class Store:
         if self.study.keep == "summary":
             totals = self.totals
             return dataset_of_summaries(self.study, totals.summaries, totals.first_reason, totals.findings.failed)
-        found = xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels_of(self.study, self.layout))
+        labels = used_labels(labels_of(self.study, self.layout), {*self.layout.dims, *self.study.outputs.all_dims})
+        found = xr.Dataset({"reason": (self.layout.dims, self._all_reasons())}, labels)
         files = [self._folder / EVENTS.format(number) for number in range(len(self.blocks))]
         tables = [_events(file) for file in files if file.is_file()]
         return with_events(found, self.layout, tables) if tables else found

@@ -26,7 +26,7 @@ from dalembert.ensembles.projected_starts import ProjectedStarts, StartFindings
 from dalembert.ensembles.repeated_notes import note_of_all
 from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.single_precision import SingleComparison, SingleFindings
-from dalembert.ensembles.summary import Summary
+from dalembert.ensembles.summary import Summary, summaries_of
 from dalembert.ensembles.switching_runner import SwitchingRunner
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
@@ -81,6 +81,16 @@ class Study:
             return ()
         whole = active_system(self.system) if self.switches else self.system
         return member_entries(self.system, build(whole), self.events)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """Everything but the times and the members that determines the results."""
+        stated = self.system, self.method, self.control, self.events
+        return *stated, self.keep, self.outputs, self.quantiles, self.single
+
+    def runner(self) -> StudyRunner:
+        """Return what simulates blocks of members."""
+        return StudyRunner(self)
 
     @property
     def kept_times(self) -> Floats:
@@ -181,6 +191,11 @@ class StudyRunner:
         given: dict[str, Any] = {"every": study.keep != "end", "threads": study.threads}
         return SingleComparison(study.system, study.method, study.times, study.total, study.reference, **given)
 
+    @property
+    def block_size(self) -> int:
+        """The largest number of members of a block."""
+        return self.runner.chunk_size
+
     def prepare(self) -> None:
         """Compile what blocks need, unless it has been compiled before."""
         self.runner.compile_for(self.study.reference)
@@ -211,21 +226,14 @@ class StudyRunner:
             values |= of_ledgers
         if study.keep != "summary":
             return BlockResult(values | inputs, {}, reasons, findings, events)
-        return BlockResult({}, self._summaries(first, values, failed), reasons, findings)
+        summaries = summaries_of(values, first, failed, study.quantiles, study.total)
+        return BlockResult({}, summaries, reasons, findings)
 
     def _at_start(self, members: Members) -> Members:
         """Return the members with the parameters of the equations at the start."""
         if not self.study.switches:
             return members
         return members_with(members, self.study.parameter_names, self.start.parameters)
-
-    def _summaries(self, first: int, values: dict[str, Floats], failed: Any) -> dict[str, Summary]:
-        # a failed member has no states after its failure, which would bias the later means
-        numbers, found = first + np.flatnonzero(~failed), {}
-        for name, own in values.items():
-            found[name] = Summary(self.study.quantiles, self.study.total)
-            found[name].add(numbers, own[~failed])
-        return found
 
     def notes(self, findings: Findings) -> str:
         """Return the notes on an ensemble as one text."""

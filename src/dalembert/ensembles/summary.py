@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,3 +80,15 @@ def in_sample(numbers: NDArray[np.int64], total: int) -> NDArray[np.bool_]:
         x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
     x ^= x >> np.uint64(31)
     return (x >> np.uint64(11)) * 2.0**-53 < SAMPLE / total
+
+
+def summaries_of(
+    values: Mapping[str, Floats], first: int, failed: Any, quantiles: Sequence[float], total: int
+) -> dict[str, Summary]:
+    """Return the summaries of outputs (N, T, …) of members, which are numbered from ``first``, by name."""
+    # a failed member has no states after its failure, which would bias the later means
+    numbers, found = first + np.flatnonzero(~failed), dict[str, Summary]()
+    for name, own in values.items():
+        found[name] = Summary(quantiles, total)
+        found[name].add(numbers, own[~failed])
+    return found

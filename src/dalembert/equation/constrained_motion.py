@@ -89,7 +89,7 @@ def constrained_motion(
     arrays = _checked_shapes(mass_matrix, applied_force, constraint_matrix, constraint_rhs, C)
     if isinstance(formulation, StackedLeastSquares) and callable(formulation.weight):
         raise InputError(
-            "`weight` must be numbers for `da.constrained_motion`, which knows no time; got a function. Pass "
+            "`weight` must be numbers for `da.constrained_motion`, which has no time; got a function. Pass "
             "`da.StackedLeastSquares(weight(t))` at the time you mean, or use `da.motion`."
         )
     require_fit(formulation, arrays[2].shape[-1], arrays[2].shape[-2])

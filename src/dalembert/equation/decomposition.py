@@ -64,7 +64,10 @@ class Decomposition(NamedTuple):
         # of determined multipliers it has rounding errors, which the scale of a short row would make large
         xp = namespace_of(lam)
         null = orthonormal_basis(xp.where(self.unique, 0.0, self._left_null_space()) / self.scale).vectors
-        return xp.where(self.rank < len(lam), lam - null.T @ (null @ lam), lam)
+        shortest = lam
+        for _ in range(2):  # the first time leaves rounding of a short row's λ, large beside those of long rows
+            shortest = shortest - null.T @ (null @ shortest)
+        return xp.where(self.rank < len(lam), shortest, lam)
 
     def _left_null_space(self) -> Array:
         """Return multipliers of the scaled rows that exert no force, as rows; zero if there are none."""

@@ -11,6 +11,7 @@ from dalembert.common.array_types import Floats
 from dalembert.common.paper_letters import ScaledMatrices
 from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.errors import InputError, MassMatrixError
+from dalembert.numerics.linear_algebra import null_space
 from dalembert.numerics.tolerances import RANK_TOLERANCE
 
 
@@ -33,14 +34,7 @@ def scaled_numbers(M: Any, Q: Any, A: Any, b: Any, C: Any) -> ScaledMatrices:
     B = A @ scale
     B_plus = np.linalg.pinv(B, RANK_TOLERANCE)
     T = B_plus @ B
-    V = _null_basis(B)
+    V = null_space(B).T
     D, E = B.T @ B, V @ V.T
     e, a_s, c_s = b - A @ np.linalg.solve(M, Q), scale @ Q, scale @ C
     return ScaledMatrices(B, B_plus, e, a_s, c_s, T, np.eye(len(M)) - T, V, D, E, np.linalg.inv(D + E))
-
-
-def _null_basis(B: Floats) -> Floats:
-    """Return an orthonormal basis of the null space, one vector per column."""
-    _, values, vectors = np.linalg.svd(B)
-    rank = int((values > RANK_TOLERANCE * values[:1].sum()).sum())
-    return vectors[rank:].T

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.equation.answer import ConstrainedMotion
+from dalembert.equation.pseudo_inverse import square_roots
 from dalembert.errors import InputError
 from dalembert.figures.style import canvas_figure, with_unit
 from dalembert.numerics.tolerances import EXACT
@@ -105,7 +106,7 @@ def scaled_vectors(point: ConstrainedMotion) -> ScaledVectors:
     _check(point)
     given = (point.mass_matrix, point.applied_force, point.constraint_matrix, point.constraint_rhs)
     M, Q, A, b = (np.asarray(array, float) for array in given)
-    root, inverse = _square_roots(M)
+    root, inverse = map(np.asarray, square_roots(M))  # pyright: ignore[reportArgumentType]
     free, nonideal = inverse @ Q, inverse @ np.asarray(point.nonideal, float)
     r, length = _range_part(A @ inverse, b)
     n = np.array([-r[1], r[0]])
@@ -141,12 +142,6 @@ def _check(point: Any) -> None:
             f"`point` must have a positive definite mass matrix; its smallest eigenvalue is {least:.3g}. Scaled "
             f"accelerations need M^(1/2)."
         )
-
-
-def _square_roots(M: Floats) -> tuple[Floats, Floats]:
-    """Return M^(1/2) and M^(-1/2)."""
-    values, vectors = np.linalg.eigh(M)
-    return (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T
 
 
 def _range_part(B: Floats, b: Floats) -> tuple[Floats, float]:

@@ -23,7 +23,14 @@ from dalembert.model.document_work import require_few_values
 from dalembert.model.expression_work import LARGEST_FILE, MOST_DERIVED, TOO_MUCH_DERIVED
 from dalembert.model.system import System
 from dalembert.model.system_document import SYSTEM_KEYS, read_system
-from dalembert.model.value_document import FORMAT, array_statement, read_parameters, read_state, read_times
+from dalembert.model.value_document import (
+    FORMAT,
+    array_statement,
+    named_arrays,
+    read_parameters,
+    read_state,
+    read_times,
+)
 from dalembert.model.work_limit import WorkLimitReached, limited_work
 
 COMMON_KEYS = (
@@ -184,7 +191,9 @@ def _units(entry: DocumentEntry | None, system: System, mechanism: Any) -> dict[
     known += [*system.constraint_names, *(servo.name for servo in system.servos)]
     known += [actuator.name for actuator in distinct_actuators(system.servos)]
     known += [] if mechanism is None else [part.name for part in (*mechanism.joints, *mechanism.actuators)]
-    return {name: own.text() for name, own in entry.table(known).items()}
+    arrays = named_arrays(system)
+    table = entry.table([*arrays, *known])
+    return {name: own.text() for key, own in table.items() for name in arrays.get(key, [key])}
 
 
 def _run(entry: DocumentEntry | None, scope: Scope, system: System, values: Mapping[str, float]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
+from dalembert.common.dask_client import client_in_use
 from dalembert.errors import InputError
 from dalembert.fitting.fit_inputs import bounds_of
 from dalembert.fitting.observation import Observation
@@ -50,6 +51,7 @@ def fit(
     rtol: float = FIT_RTOL,
     atol: float | None = None,
     max_steps: int = 100_000,
+    client: Any = None,
 ) -> Fit:
     """Estimate parameters of a system from one or several measured motions, by least squares.
 
@@ -68,9 +70,12 @@ def fit(
                     be the same for all measurements, and estimated
     rtol, atol      tolerances of the simulations; ``atol`` left out follows the scales of the motion
     max_steps       largest number of steps of one simulation
+    client          a client of Dask (``dask.distributed.Client``), whose workers simulate the motions; inside ``with
+                    client:`` it need not be passed
 
     Raises
     ------
+    DeviceError     if the workers or the connection to them are lost
     InputError      if values are missing or inconsistent, or there are too few measurements
 
     Examples
@@ -88,7 +93,7 @@ def fit(
     0.3
     """
     settings = {"rtol": rtol, "atol": atol, "max_steps": max_steps}
-    problem = Problem.of(system, observations, parameters, guess, known, noise, settings)
+    problem = Problem.of(system, observations, parameters, guess, known, noise, settings, client_in_use(client))
     start = problem.start()
     low, high = bounds_of(bounds, problem.names, problem.guess, len(start), parameters_not_negative(system))
     _require_enough(problem, noise is not None)

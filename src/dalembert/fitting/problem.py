@@ -3,30 +3,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.common.array_types import Floats
-from dalembert.errors import DalembertError, InputError
+from dalembert.errors import InputError
+from dalembert.fitting.experiments import Experiments, Outcome, Trial, outcomes, outcomes_on_cluster
 from dalembert.fitting.fit_inputs import known_of, names_of, noise_of, observations_of, values_for
 from dalembert.fitting.free_start import FreeStart
 from dalembert.fitting.observation import Observation
-from dalembert.integration.default_tolerances import USUAL_ATOL, usual_atol
-from dalembert.integration.start_states import onto_constraints
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
 from dalembert.model.input_values import state_values
 from dalembert.model.system import System, kind_of_object
-from dalembert.verbs import simulate
 
 STEP = 1e-4
 """Relative step of the central differences: a run is accurate to about 1e-11, so the differences are to about 1e-7."""
-
-FIT_ATOL = 1e-13 / USUAL_ATOL
-"""Default absolute tolerance of the simulations, relative to the usual one: near rounding, since differences of runs
-are used as derivatives."""
 
 UNIT_TRIALS = 8
 """Trial steps after which the unit of a parameter with the guess zero is taken as it is."""
@@ -39,17 +35,13 @@ NO_MOTION_RESIDUAL = 1e8
 class Problem:
     """Residuals as a function of the unknowns: the parameters, then the free parameters of each initial state.
 
-    failures    messages of simulations that failed; the list grows during the search
+    evaluate    returns the outcomes of trials
+    failures    messages of trials without a motion; the list grows during the search
     """
 
-    system: System
-    observations: tuple[Observation, ...]
-    names: tuple[str, ...]
+    experiments: Experiments
     guess: Floats
-    known: dict[str, float]
-    noise: dict[str, float]
-    starts: tuple[FreeStart, ...]
-    settings: dict[str, Any]
+    evaluate: Callable[[Experiments, Sequence[Trial]], list[Outcome]]
     failures: list[str]
 
     @classmethod
@@ -62,6 +54,7 @@ class Problem:
         known: Any,
         noise: Any,
         settings: dict[str, Any],
+        client: Any = None,
     ) -> Problem:
         """Validate the arguments of `da.fit` and return the problem."""
         if not isinstance(system, System):
@@ -69,32 +62,35 @@ class Problem:
         checked = observations_of(system, observations)
         names = names_of(parameters)
         values = values_for(guess, names, "guess")
-        problem = cls(
+        experiments = Experiments(
             system=system,
             observations=checked,
             names=names,
-            guess=np.array([values[name] for name in names]),
             known=known_of(known, system, names, checked),
             noise=noise_of(noise, checked),
             starts=(),
             settings=settings,
-            failures=[],
         )
-        return problem.with_starts()
+        first = np.array([values[name] for name in names])
+        starts = _starts(experiments, first)
+        evaluate = outcomes if client is None else outcomes_on_cluster(client)
+        return cls(replace(experiments, starts=starts), first, evaluate, [])
 
-    def with_starts(self) -> Problem:
-        """Return the problem with the initial states of its observations."""
-        dynamics, names = build(self.system), self.system.coordinate_names
-        starts: list[FreeStart] = []
-        for one in self.observations:
-            q, qd = state_values(names, one.q0, "q0"), state_values(names, one.qd0, "qd0")
-            p = self._parameter_values(self.guess, one)
-            p = tuple(p[name] for name in dynamics.parameters)
-            if one.free_start:
-                starts.append(FreeStart.at(dynamics, q, qd, float(one.times[0]), p, one.sizes(names, q, qd)))
-            else:
-                starts.append(FreeStart.fixed(q, qd))
-        return replace(self, starts=tuple(starts))
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.experiments.names
+
+    @property
+    def noise(self) -> dict[str, float]:
+        return self.experiments.noise
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        return self.experiments.observations
+
+    @property
+    def starts(self) -> tuple[FreeStart, ...]:
+        return self.experiments.starts
 
     @property
     def count(self) -> int:
@@ -112,50 +108,43 @@ class Problem:
         """Return the initial values of the unknowns."""
         return np.concatenate([self.guess, *(np.zeros(start.count) for start in self.starts)])
 
-    def _parameter_values(self, unknowns: Floats, one: Observation) -> dict[str, float]:
-        found = dict(zip(self.names, map(float, unknowns), strict=False))
-        return {**self.known, **one.parameters, **found}
+    @cached_property
+    def _places(self) -> list[Any]:
+        """The places of the unknowns that each experiment depends on."""
+        k, ends = len(self.names), len(self.names) + np.cumsum([start.count for start in self.starts])
+        return [np.r_[:k, end - start.count : end].astype(int) for start, end in zip(self.starts, ends, strict=True)]
 
     def runs(self, unknowns: Floats) -> tuple[Trajectory, ...]:
         """Simulate the motions for some values of the unknowns."""
-        found: list[Trajectory] = []
-        used = len(self.names)
-        dynamics = build(self.system)
-        for one, start in zip(self.observations, self.starts, strict=True):
-            values = self._parameter_values(unknowns, one)
-            p = tuple(values[name] for name in dynamics.parameters)
-            q, qd = start.state(unknowns[used : used + start.count])
-            # trial parameters change the constraints, so the start must be projected again
-            q, qd = onto_constraints(dynamics, q, qd, float(one.times[0]), p)
-            used += start.count
-            settings = dict(self.settings)
-            if settings["atol"] is None:
-                settings["atol"] = FIT_ATOL * float(np.min(usual_atol(dynamics, q, qd, float(one.times[0]), p)))
-            named = dict(zip(dynamics.parameters, p, strict=True))
-            found.append(simulate(self.system, q, qd, one.times, parameters=named, **settings))
-        return tuple(found)
+        return tuple(self.experiments.run(i, unknowns[places]) for i, places in enumerate(self._places))
 
     def residuals(self, unknowns: Floats) -> Floats:
         """Return simulated less measured values, divided by the noise if it is known."""
-        parts = [
-            (run[name] - column)[mask] / self.noise[name]
-            for run, one in zip(self.runs(unknowns), self.observations, strict=True)
-            for (name, column), mask in zip(one.values.items(), one.measured.values(), strict=True)
-        ]
-        return np.concatenate(parts)
+        return np.concatenate([self.experiments.residuals(i, unknowns[own]) for i, own in enumerate(self._places)])
 
     def penalised_residuals(self, unknowns: Floats) -> Floats:
         """Return the residuals, or very large ones if no motion exists, so that the search rejects the step."""
-        found = self._try_residuals(unknowns)
+        (found,) = self._try_residuals([unknowns])
         return np.full(self.count, NO_MOTION_RESIDUAL * self.scale()) if found is None else found
 
-    def _try_residuals(self, unknowns: Floats) -> Floats | None:
-        """Return the residuals, or None if no motion exists; the failure is recorded."""
-        try:
-            return self.residuals(unknowns)
-        except DalembertError as error:
-            self.failures.append(str(error))
-            return None
+    def _try_residuals(self, points: Sequence[Floats]) -> list[Floats | None]:
+        """Return the residuals for several values of the unknowns, or None if no motion exists; failures are recorded.
+
+        An experiment is simulated once for equal values of the unknowns that it depends on.
+        """
+        trials: dict[tuple[int, bytes], Trial] = {}
+        keys = [[(i, point[own].tobytes()) for i, own in enumerate(self._places)] for point in points]
+        for point, own_keys in zip(points, keys, strict=True):
+            trials |= {key: (key[0], point[self._places[key[0]]]) for key in own_keys}
+        found = dict(zip(trials, self.evaluate(self.experiments, [*trials.values()]), strict=True))
+        residuals: list[Floats | None] = []
+        for own_keys in keys:
+            parts = [found[key] for key in own_keys]
+            reason = next((part for part in parts if isinstance(part, str)), None)
+            if reason is not None:
+                self.failures.append(reason)
+            residuals.append(None if reason is not None else np.concatenate(parts))
+        return residuals
 
     def scale(self) -> float:
         """Return the largest measured value divided by its noise; one if all of them are zero."""
@@ -180,7 +169,7 @@ class Problem:
         unit, step, known = 1.0, np.zeros_like(start), len(self.failures)
         for _ in range(UNIT_TRIALS):
             step[i] = STEP * unit
-            effect = float(np.abs(self._difference(start, step)).max()) * unit / self.scale()
+            effect = float(np.abs(self._differences(start, step[None])[0]).max()) * unit / self.scale()
             if effect == 0 or 1 <= 10 * effect <= 100:
                 break
             unit /= effect
@@ -189,21 +178,43 @@ class Problem:
 
     def jacobian(self, unknowns: Floats, units: Floats) -> Floats:
         """Return the Jacobian (count, k) of the residuals: central differences, one-sided next to missing motions."""
-        columns: list[Floats] = []
+        steps = np.zeros((len(unknowns), len(unknowns)))
         for i, (value, unit) in enumerate(zip(unknowns, units, strict=True)):
-            step = np.zeros_like(unknowns)
             # relative to the unknown, but not below a minimum, so that an unknown at zero is varied, too
-            step[i] = STEP * max(abs(value), (STEP if i < len(self.names) and self.guess[i] else 1.0) * unit)
-            columns.append(self._difference(unknowns, step))
-        return np.stack(columns, axis=1)
+            steps[i, i] = STEP * max(abs(value), (STEP if i < len(self.names) and self.guess[i] else 1.0) * unit)
+        return np.stack(self._differences(unknowns, steps), axis=1)
 
-    def _difference(self, at: Floats, step: Floats) -> Floats:
-        """Return a difference quotient from those of the three points at which a motion exists."""
-        ahead, behind = self._try_residuals(at + step), self._try_residuals(at - step)
-        if ahead is None and behind is None:
-            return np.zeros(self.count)
-        # the step has one nonzero entry; a central difference spans it twice
-        width = float(step.sum()) * (1 + (ahead is not None and behind is not None))
-        # the residuals at the point itself are needed only for a one-sided difference
-        here = self.penalised_residuals(at) if ahead is None or behind is None else np.zeros(0)
-        return ((here if ahead is None else ahead) - (here if behind is None else behind)) / width
+    def _differences(self, at: Floats, steps: Floats) -> list[Floats]:
+        """Return a difference quotient for each step, from those of three points at which a motion exists.
+
+        Each step (k,) has one entry that is not zero.
+        """
+        around = self._try_residuals([*(at + steps), *(at - steps)])
+        here: Floats | None = None
+        found: list[Floats] = []
+        for step, ahead, behind in zip(steps, around[: len(steps)], around[len(steps) :], strict=True):
+            if ahead is None and behind is None:
+                found.append(np.zeros(self.count))
+                continue
+            if (ahead is None or behind is None) and here is None:
+                here = self.penalised_residuals(at)  # needed only for a one-sided difference
+            before, after = here if behind is None else behind, here if ahead is None else ahead
+            assert before is not None and after is not None
+            width = step.sum() * (1 + (ahead is not None and behind is not None))
+            found.append((after - before) / width)
+        return found
+
+
+def _starts(experiments: Experiments, guess: Floats) -> tuple[FreeStart, ...]:
+    """Return the initial states of the experiments."""
+    dynamics, names = build(experiments.system), experiments.system.coordinate_names
+    starts: list[FreeStart] = []
+    for number, one in enumerate(experiments.observations):
+        q, qd = state_values(names, one.q0, "q0"), state_values(names, one.qd0, "qd0")
+        if one.free_start:
+            values = experiments.parameters(guess, number)
+            p = tuple(values[name] for name in dynamics.parameters)
+            starts.append(FreeStart.at(dynamics, q, qd, float(one.times[0]), p, one.sizes(names, q, qd)))
+        else:
+            starts.append(FreeStart.fixed(q, qd))
+    return tuple(starts)

@@ -155,7 +155,7 @@ def _balance(run: Trajectory) -> Any:
 
 
 def wrong_masses(name: str, title: str) -> Case:
-    """Return a two-link arm whose controller believes other masses; its figure shows an ensemble of plants."""
+    """Return a two-link arm whose controller assumes other masses; its figure shows an ensemble of plants."""
     plant = _two_links(settle=10)
     actual = {f"m{k}": 1.2 * mass for k, mass in enumerate(MASSES[:2], start=1)}
     q0, qd0 = _two_link_start()

@@ -102,13 +102,14 @@ class Gaps:
         return RESOLVED_HEIGHT * float(self.size[self.model.row(name)])
 
     def rounding(self, name: str) -> float:
-        """Return the height of rebounds that cannot be told from zero."""
+        """Return the height of rebounds that cannot be distinguished from zero."""
         return FRESH_GAP * float(self.size[self.model.row(name)])
 
     def offsets(self, open_contacts: Iterable[str]) -> dict[str, float]:
         """Return what is to be added to gaps, so that those that have just opened are not negative by rounding."""
         found: dict[str, float] = {}
         for name, i in self._named(open_contacts).items():
+            # a contact that opens at rest needs more: its gap stays at zero for the first steps
             fresh = self.gap[i] <= TOUCHING * self.size[i]
             slow = FRESH_GAP * self.size[i] * (abs(self.rate[i]) <= self.resting[i])
             found[name] = float(max(-self.gap[i], 0.0) + slow) if fresh else 0.0

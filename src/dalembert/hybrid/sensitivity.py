@@ -196,8 +196,8 @@ def _time_gradient(record: StickSlipSimulation, k: int, scales: _Scales) -> Floa
 
 def _refuse(record: StickSlipSimulation, t: float, why: str) -> None:
     raise SimulationError(
-        f"a motion must depend smoothly on its initial state to be differentiated; at t = {t:.6g} it does not: {why}. "
-        f"motion before, or start elsewhere.",
+        f"a motion must depend smoothly on its initial state to be differentiated; at t = {t:.6g} it does not: "
+        f"{why}. End the motion before, or start elsewhere.",
         t,
         record.partial_trajectory(np.array([record.segments[0].path.t[0]])),
     )

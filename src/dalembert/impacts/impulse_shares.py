@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How contacts share the impulse of an impact, and the phases of Poisson's law.
+"""Shares of contacts in the impulse of an impact, and the phases of Poisson's law.
 
 Rigid bodies do not always determine the shares. The velocities after the impact must not depend on them.
 """

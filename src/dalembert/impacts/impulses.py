@@ -108,10 +108,10 @@ def _solution(
 
 
 def no_impulses(contacts: Sequence[ImpulseContact]) -> str:
-    """Return the message on an impact whose laws no impulses satisfy."""
+    """Return the message on an impact for which no impulses are found that satisfy its laws."""
     return (
-        f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; there "
-        f"are none: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
+        f"the impact of {quoted(contact.name for contact in contacts)} must have impulses that satisfy its laws; none "
+        f"are found: friction is too strong (Painlevé's paradox), or constraints drive the bodies together. Lower the "
         f"coefficients of friction, or end the motion before by an event."
     )
 

@@ -190,6 +190,7 @@ def solve(
             at.t, at.next_t, at.y, y, args, error, order, controls
         )
         t = jnp.minimum(t, t1)
+        # a step that would end just before the end goes on to it, so that no step of rounding size is left
         next_t = jnp.where(next_t > floor, jnp.where(keep, t1, t + 0.5 * (t1 - t)), next_t)
         failed = keep & (result != SUCCESS)
         return _Stepping(

@@ -202,8 +202,12 @@ def shortest_multipliers(A: Floats) -> Floats:
     idle = np.eye(A.shape[-2]) - shares @ np.swapaxes(shares, -1, -2)
     # in units of λ, rounding of a short row would be large
     determined = np.linalg.norm(idle, axis=-1, keepdims=True) < UNIQUE_SHARE
-    idle, shared = np.where(determined, 0.0, idle) / lengths, np.where(determined, 0.0, some)
-    return np.asarray(some - idle @ (np.linalg.pinv(idle, rcond=RANK_TOLERANCE) @ shared), float)
+    idle = np.where(determined, 0.0, idle) / lengths
+    without = np.linalg.pinv(idle, rcond=RANK_TOLERANCE)
+    # twice: the first time leaves rounding of the λ of a short row, which is large beside those of long rows
+    for _ in range(2):
+        some = some - idle @ (without @ np.where(determined, 0.0, some))
+    return np.asarray(some, float)
 
 
 @lru_cache(maxsize=64)

@@ -29,7 +29,7 @@ class Path:
     resumes       the time just after a jump before which a jump test ended the run, or None
     crossings     crossings of singular positions
     jumps         jumps of the velocities, by impulses
-    forgotten     whether steps of a long run were not kept
+    dropped       whether steps of a long run were not kept
     refusal       the reason why the motion cannot continue, if known: for example a constraint whose position jumps
     notes         sentences about events during the run
     monitor       observations of the constraints from step to step
@@ -50,7 +50,7 @@ class Path:
     resumes: float | None = None
     crossings: list[SingularityCrossing] = field(default_factory=list[SingularityCrossing])
     jumps: list[Jump] = field(default_factory=list[Jump])
-    forgotten: bool = False
+    dropped: bool = False
     refusal: str = ""
     notes: list[str] = field(default_factory=list[str])
     monitor: StepMonitor | None = None
@@ -108,7 +108,7 @@ class PathRecorder:
         before = t.searchsorted(self.outputs[self.outputs <= t[-1]], side="right") - 1
         kept = np.unique(np.concatenate([before, np.arange(max(len(t) - RECENT_STEPS, 0), len(t))]))
         self.ts[:], self.ys[:] = [t[kept]], [y[kept]]
-        self.path.forgotten = True
+        self.path.dropped = True
 
     def finish(self, most: int) -> Path:
         """Return the path, of at most the given number of steps."""

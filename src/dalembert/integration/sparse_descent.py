@@ -101,6 +101,7 @@ class Descent:
             self.evaluate(x - step)
             if np.abs(step).max(initial=0.0) <= LAST_CORRECTION * np.abs(x).max(initial=0.0):
                 return x - step
+            # a step must reduce the residuals by a quarter of what linear equations promise
             while not self.missed() < (1 - part / 4) * missed and part > SHORTEST_PART:
                 part /= 2
                 self.evaluate(x - part * step)
@@ -115,10 +116,9 @@ class Descent:
         self.evaluate(x)
         code.factor()
         A = code.A.copy()
-        multipliers = code.refined_correction(A @ d)[0]
-        force = A.T @ multipliers
-        across = code.mass.solve(force)
+        multipliers, across = code.refined_correction(A @ d)
         slope = d - across
+        force = A.T @ multipliers
         relative = self.size(slope) / (self.size(d) or 1.0)
         if relative <= LEAST_SLOPE:
             return np.zeros_like(d), relative
@@ -133,6 +133,7 @@ class Descent:
             self.evaluate(x + part * v)
             return allowed(v - code.mass.solve((code.A.T @ multipliers - force) / part))
 
+        # more accurate steps towards the solution only: far from it, the linear equations are a rough model
         return self.conjugate(slope, curved, min(0.1, np.sqrt(relative))), relative
 
     def conjugate(self, slope: Floats, curved: Callable[[Floats], Floats], tolerance: float) -> Floats:
@@ -144,6 +145,8 @@ class Descent:
         for _ in range(MOST_DIRECTIONS):
             bent = curved(direction)
             curvature = direction @ times(bent)
+            # the distance need not be convex along the constraints
+            # where it is not, it decreases along the directions up to this one
             if curvature <= LEAST_CONJUGATE_CURVATURE * (direction @ times(direction)):
                 return x if x.any() else direction
             x = x + square / curvature * direction

@@ -94,6 +94,7 @@ class EventWatch:
         sign, length = self._signs[number], times[-1] - times[-2]
         if times[-1] < self._end or not sign or self._events.directions[number] not in (0, -sign):
             return False
+        # one-sided, of second order: no sample follows the last one
         rate = (3 * values[-1] - 4 * values[-2] + values[-3]) / (2 * length)
         passes = -sign * rate * length > TOUCHING * abs(values[-1] - values[-2])
         return bool(passes and abs(values[-1]) <= abs(rate) * AT_ZERO * (self._end - self._begin))
@@ -103,6 +104,7 @@ class EventWatch:
         n, columns, h = self._steps.code.n, self._events.columns, step.t - step.before
         q0, v0, q1, v1 = (y[k + columns] for y in (step.start, step.state) for k in (0, n))
         s = np.linspace(0, 1, SAMPLES_PER_STEP + 1)[:, None]
+        # the cubic with positions and velocities of both ends, and its derivative
         rise, early, late = s**2 * (3 - 2 * s), s * (1 - s) ** 2, -(s**2) * (1 - s)
         q = q0 + rise * (q1 - q0) + h * (early * v0 + late * v1)
         slopes = 6 * s * (1 - s), (1 - s) * (1 - 3 * s), s * (3 * s - 2)

@@ -84,6 +84,7 @@ def undetermined_motion(dynamics: LargeDynamics) -> list[str]:
     if not code.has_added_inertia:
         return []
     units = np.sqrt(np.abs(code.metric_diagonal))
+    # always the same random force, so that a message does not change from call to call
     free = constrained(code, np.random.default_rng(0).normal(size=code.n) * units, np.zeros(code.m)).massless
     if free is None:
         return []

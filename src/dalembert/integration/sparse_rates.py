@@ -249,6 +249,7 @@ def _null_vector(effects: Floats) -> list[Floats]:
     Its entries are minors of G, so that it is smooth wherever any of the rows contains inputs.
     """
     count, inputs = effects.shape[1:]
+    # by cofactors and not by elimination: the pivot of a series may vanish at the state itself
     choices = (
         [
             (-1) ** left * _determinant(effects[:, [k for k in range(count) if k != left]][:, :, list(columns)])
@@ -256,6 +257,7 @@ def _null_vector(effects: Floats) -> list[Floats]:
         ]
         for columns in combinations(range(inputs), count - 1)
     )
+    # the largest ones: the minors of other columns may all vanish at this state
     minors = max(choices, key=lambda own: sum(x[0] ** 2 for x in own))
     square = sum((_product(x, x) for x in minors), 0.0 * minors[0])
     length = np.zeros_like(square)

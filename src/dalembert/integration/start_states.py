@@ -17,7 +17,7 @@ from dalembert.equation.answer_checks import require_finite, require_symmetric
 from dalembert.equation.dynamics import Dynamics, Terms
 from dalembert.equation.scaling import metric_of
 from dalembert.errors import MassMatrixError, StateError
-from dalembert.numerics.constraint_solver import Equations, nearest_root, retract
+from dalembert.numerics.constraint_solver import Equations, nearest_root, retract, solves
 from dalembert.numerics.tolerances import EXACT, ROUNDING, SOLVED_RANK_TOLERANCE
 from dalembert.numerics.violation import own_size, units, unresolved, violated
 
@@ -277,7 +277,7 @@ def nearest(
     q, M = x if coordinates is None else coordinates, np.linalg.inv(steps @ steps.T)
     # in the units of the metric, since a solution in micrometres must be as accurate as one in metres; and NaN
     # satisfies no comparison, so that it would not count as violated
-    off = violated(residual, jacobian, x, q, M) | ~np.isfinite(residual)
+    off = violated(residual, jacobian, x, q, M) | ~solves(equations, x, steps)
     if off.any():
         remaining = "; ".join(
             f"`{names[k]}` remains violated by {abs(residual[k]):.1e}" for k in map(int, np.flatnonzero(off))

@@ -47,6 +47,7 @@ def only_touching(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, 
     slope = native.engine.slope(y, t, native.p)
     if not left_out or not np.isfinite(slope).all():
         return ""
+    # at twice each time as well: a residual of the motion grows by a power of time, and rounding does not
     times = TIMES_AHEAD * (end - t)
     pairs = [
         [_residuals(dynamics, native, predicted(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead)]
@@ -76,6 +77,7 @@ def predicted(y: Floats, slope: Floats, h: float) -> Floats:
 
 def _residuals(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, rows: list[int]) -> Floats:
     """Return residuals in tolerances of a start, on the constraints in use."""
+    # projected: a Taylor series misses the kept constraints, too, by terms of higher order
     q, qd = np.split(native.engine.projected(y, t, native.p), 2)
     terms = terms_at(dynamics, q, qd, t, native.p)
     residual, A = np.asarray(terms.position)[rows], np.asarray(terms.A)[rows]

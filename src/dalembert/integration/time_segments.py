@@ -89,6 +89,7 @@ def events_of(signals: Sequence[PiecewisePolynomial], t0: float, t1: float) -> l
         pairs = own.changes_between(t0, t1)
         if own.smoothness < 0 or len(pairs) <= MOST_EVENTS:
             found.update(pairs)
+    # at the breakpoint of one signal another one may jump: that is one event, the jump
     jumps = {after for before, after in found if before < after}
     return sorted(pair for pair in found if pair[0] < pair[1] or pair[1] not in jumps)
 

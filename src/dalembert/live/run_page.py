@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.common.array_types import Floats
-from dalembert.control.controller import Controller
 from dalembert.integration.method import Method
+
+if TYPE_CHECKING:
+    from dalembert.control.controller import Controller
 
 PageSource = Callable[..., Path]
 

@@ -86,6 +86,7 @@ def _build_symbolic(system: System) -> Dynamics:
         constraints=system.constraint_names,
         parameters=system.parameter_names,
         levels=source.levels,
+        # put off, since most runs need machine code alone, and JAX takes seconds to import
         compile=lambda: with_deep_stack(lambda: _compiled(source), "an expression of the model"),
         native=NativeSystem(source),
         laws=() if laws is None else laws.names,

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import sympy as sp
@@ -63,6 +63,21 @@ class States(Protocol):
     def constraints(self) -> tuple[str, ...]: ...
     @property
     def parameters(self) -> Any: ...
+
+
+class ArrayStates(NamedTuple):
+    """States that are given by arrays; an implementation of ``States``."""
+
+    t: Floats
+    q: Floats
+    qd: Floats
+    acceleration: Floats
+    ideal_force: Floats
+    multipliers: Floats
+    reactions: Floats
+    coordinates: tuple[str, ...]
+    constraints: tuple[str, ...]
+    parameters: Mapping[str, Any]
 
 
 def values_along(run: States, symbols: StateSymbols, given: Any) -> Floats:

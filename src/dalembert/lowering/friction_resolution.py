@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether a step resolves friction whose coefficient changes near rest, on a scale of speed that its law states.
+"""A test of steps: do they resolve friction whose coefficient changes near rest, on a scale that its law states?
 
 The stages of a long step may lie on both sides of the small speeds at which such friction rises. No estimate of the
 error can then notice the rise.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
+from sympy.printing.codeprinter import CodePrinter
 from sympy.printing.numpy import JaxPrinter
 
 from dalembert.common.lazy_jax import jnp, jsp
@@ -63,6 +64,9 @@ SPECIAL_FUNCTIONS = {
 }
 """Functions that SymPy prints from Python's own library, which JAX cannot trace, or does not print for JAX at all."""
 
+CONDITIONAL = frozenset({"KroneckerDelta"})
+"""Functions that SymPy prints as conditional expressions of Python, which JAX cannot trace."""
+
 
 def _arc_cotangent(x: Any) -> Any:
     """Return SymPy's arc cotangent, between −π/2 and π/2, and π/2 at zero."""
@@ -98,6 +102,14 @@ def refuse_unknown_functions(source: Source, constraints: Sequence[str]) -> None
     _refuse(() if source.energy is None else source.energy, "the Lagrangian")
 
 
+def _is_printed(name: str, printer: JaxPrinter) -> bool:
+    """Return whether SymPy prints a function in a way that JAX can trace."""
+    method = getattr(printer, f"_print_{name}", None)
+    # SymPy marks some functions by a method that only raises an error
+    unsupported = getattr(method, "__func__", None) is CodePrinter._print_not_supported
+    return callable(method) and not unsupported and name not in CONDITIONAL
+
+
 def _refuse(expressions: Any, where: str) -> None:
     """Raise if something in the expressions cannot be computed."""
     printer = JaxPrinter()
@@ -105,8 +117,7 @@ def _refuse(expressions: Any, where: str) -> None:
     kinds = frozenset[type]().union(*(facts(e).kinds for e in flat(expressions)))
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
         name = kind.__name__
-        printed = name in known or callable(getattr(printer, f"_print_{name}", None))
-        printed = printed or issubclass(kind, DataFunction)
+        printed = name in known or issubclass(kind, DataFunction) or _is_printed(name, printer)
         if issubclass(kind, (sp.Derivative, sp.Subs)) or (issubclass(kind, sp.Function) and not printed):
             raise ModelError([f"{where} must use functions that can be computed; `{name}` has no numerical form."])
     for node in python_functions_in(flat(expressions)):

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dalembert.equation import scalar_arithmetic as sl
-from dalembert.lowering.implicit_reactions import RecordedLaws, implicit_reactions
 from dalembert.lowering.input_sources import Feedback, Held
-from dalembert.lowering.normal_forces import normal_forces
 from dalembert.lowering.recorded_control import RecordedControl
 from dalembert.lowering.recorded_feedback import RecordedFeedback, RecordedHeld
-from dalembert.lowering.recording import NoMachineCodeError, Recorder
-from dalembert.lowering.source import Laws
+from dalembert.lowering.recorded_laws import law_components
+from dalembert.lowering.recording import Recorder
 from dalembert.native.coordinate_partitioning import partition
 from dalembert.native.elimination import Elimination, Solution, eliminate
 from dalembert.native.partitioned_elimination import PartitionedElimination
@@ -61,7 +59,7 @@ class RecordedTerms:
             parameters = [self.tape.input("p", i) for i in range(len(self.source.parameters))]
         self._parameters = parameters
         inputs |= dict(zip(self.source.parameters, parameters, strict=True))
-        self._inputs = inputs
+        self.inputs = inputs
         self.read = Recorder(self.tape, inputs)
         self.conditions: list[tuple[Any, Any]] = []  # pairs of which the first must be the larger one
 
@@ -197,7 +195,7 @@ class RecordedTerms:
         if self.source.laws is None:
             zeros = [0.0] * self.programs.n
             return Motion(ideal.acceleration, ideal_force, zeros, ideal.multipliers, ideal.multipliers, zeros, [])
-        shares = self._law(self.source.laws, ideal_force, ideal.multipliers)
+        shares = law_components(self, self.source.laws, ideal_force, ideal.multipliers)
         C: sl.Vector = [0] * self.programs.n
         for share in shares:
             C = sl.plus(C, share)
@@ -229,88 +227,6 @@ class RecordedTerms:
             sl.sub(b, sl.add(sl.mul(rates[k][0], v), sl.mul(rates[k][1], x)))
             for k, b, v, x in zip(rows, targets, velocity, position, strict=True)
         ]
-
-    def _law(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> list[sl.Vector]:
-        """Record C of every law."""
-        for symbol, value in zip(self.source.form.symbols.ideal_force, ideal_force, strict=True):
-            self.read.define(symbol, value)
-        for k, value in zip(self.programs.rows, multipliers, strict=True):
-            self.read.define(laws.multipliers[k], value)
-        if laws.implicit:
-            self._define_reactions(laws, ideal_force, multipliers)
-        shares = [[self.read(e) for e in components] for components in laws.components]
-        shares = [
-            sl.times(self._roots(), share) if scaled else share
-            for share, scaled in zip(shares, laws.scaled, strict=True)
-        ]
-        return self._with_actual(laws, shares, multipliers) if laws.actual else shares
-
-    def _define_reactions(self, laws: Laws, ideal_force: sl.Vector, multipliers: sl.Vector) -> None:
-        """Record the actual reactions on which laws depend, and define their symbols."""
-        rows = self.programs.rows
-        missing = [k for k in laws.implicit if k not in rows]
-        if missing:
-            raise NoMachineCodeError("a law of the reaction of a redundant constraint")
-        places = [rows.index(k) for k in laws.implicit]
-        unknowns = [laws.reactions[k] for k in laws.implicit]
-        known = self._inputs | dict(zip(self.source.form.symbols.ideal_force, ideal_force, strict=True))
-        known |= {laws.multipliers[k]: value for k, value in zip(rows, multipliers, strict=True)}
-
-        def at(r: sl.Vector) -> RecordedLaws:
-            read = Recorder(self.tape, known | dict(zip(unknowns, r, strict=True)))
-            force: sl.Vector = [0] * self.programs.n
-            for components in laws.components:
-                force = sl.plus(force, [read(e) for e in components])
-            return RecordedLaws(force, [[read(e) for e in column] for column in laws.slopes])
-
-        found, conditions = implicit_reactions(
-            self.tape, [multipliers[i] for i in places], [self._response(i) for i in places], at
-        )
-        # where a condition fails, the reaction may not be unique; the integrator then hands over
-        self.conditions += conditions
-        for symbol, value in zip(unknowns, found, strict=True):
-            self.read.define(symbol, value)
-
-    def _response(self, place: int) -> sl.Vector:
-        """Record the change of a multiplier of the rows in use for a unit force along each coordinate.
-
-        By symmetry it is minus the acceleration by which the row would be met that asks for one.
-        """
-        # with symmetry one solution gives a whole row of W; unit forces would take n of them
-        unit = [1.0 if i == place else 0 for i in range(len(self.programs.rows))]
-        return [sl.sub(0, a) for a in self.solve([0] * self.programs.n, unit).acceleration]
-
-    def _with_actual(self, laws: Laws, shares: list[sl.Vector], multipliers: sl.Vector) -> list[sl.Vector]:
-        """Record C of every law; ``shares`` of laws of the actual reaction are those of a unit normal force.
-
-        See ``equation/reaction.py``.
-        """
-        zeros: sl.Vector = [0] * len(multipliers)
-        others: sl.Vector = [0] * self.programs.n
-        for share in (share for i, share in enumerate(shares) if i not in laws.actual):
-            others = sl.plus(others, share)
-        # normal forces are affine in the friction: without it, and the change for a unit normal force of each contact
-        before = sl.plus(multipliers, self.solve(others, zeros).multipliers)
-        changes = [self.solve(shares[i], zeros).multipliers for i in laws.actual]
-        rows = [[[self.read(part[k]) for k in self.programs.rows] for part in parts] for parts in laws.normals]
-        offsets = [
-            [sl.add(sl.dot(row, before), self.read(part[-1])) for row, part in zip(own, parts, strict=True)]
-            for own, parts in zip(rows, laws.normals, strict=True)
-        ]
-        coupling = [[[sl.dot(row, change) for row in own] for change in changes] for own in rows]
-        sizes, conditions = normal_forces(self.tape, coupling, offsets, laws.pressing)
-        # where a condition fails, several motions or none may exist; the integrator then hands over
-        self.conditions += conditions
-        for i, size in zip(laws.actual, sizes, strict=True):
-            shares[i] = sl.plus([0] * self.programs.n, shares[i], size)
-        return shares
-
-    def _roots(self) -> sl.Vector:
-        """Record the diagonal of M^(1/2), for a diagonal M."""
-        M = self.mass_matrix
-        if any(not sl.is_number(M[i][j], 0) for i in range(len(M)) for j in range(i)):
-            raise NoMachineCodeError("the square root of a mass matrix that is not diagonal")
-        return [self.tape.record("sqrt", entry) for entry in self.diagonal]
 
 
 def _constraint_force(rows: sl.Matrix, multipliers: sl.Vector, n: int) -> sl.Vector:

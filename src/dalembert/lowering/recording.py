@@ -107,6 +107,7 @@ class Recorder:
 
     def _power(self, e: Any) -> Any:
         base, exponent = e.args
+        # to SymPy, the exponential function is a power of e
         if base is sp.S.Exp1:
             return self.tape.record("exp", self(exponent))
         if exponent.is_number and exponent.is_negative:
@@ -115,6 +116,7 @@ class Recorder:
             return self.tape.record("sqrt", self(base))
         if exponent.is_Integer and exponent <= LARGEST_POWER:
             return _whole_power(self(base), int(exponent))
+        # a root is one instruction, and `pow` a call of the C library
         if exponent.is_Rational and exponent.q == 2 and exponent.p <= LARGEST_POWER:
             return _whole_power(self(base), int(exponent.p) // 2) * self.tape.record("sqrt", self(base))
         return self.tape.record("pow", self(base), self(exponent))
@@ -167,6 +169,7 @@ class Recorder:
 
 
 def _whole_power(base: Any, exponent: int) -> Any:
+    # by squares: x⁸ takes three multiplications, not seven
     result: Any = 1
     while exponent:
         if exponent & 1:

@@ -47,6 +47,7 @@ def sized_residuals(recorded: RecordedTerms, rows: Sequence[int]) -> list[Residu
         length = sl.dot(weights, [1] * recorded.programs.n)
         for level, state in (("position", recorded.q), ("velocity", recorded.qd)):
             (residual,) = recorded.residuals(level, [k])
+            # the constant part counts as a term: the length l in x − l sets the scale where x is zero
             rest = recorded.absolute(sl.sub(residual, sl.dot(row, state)))
             own = sl.add(rest, sl.dot(weights, [recorded.absolute(x) for x in state]))
             least = sl.dot(weights, of_level[level])
@@ -99,6 +100,7 @@ def state_scales(recorded: RecordedTerms) -> list[Any]:
         L, rate, most = larger(L, sl.mul(weight, x)), larger(rate, sl.mul(weight, v)), larger(most, x)
         pull = pull if sl.is_number(weight, 0) else larger(pull, force / weight)
     known = record("<", ROUNDING, most)
+    # at rest: the speed that the forces reach over a distance of the size of the mechanism
     V = larger(rate, record("sqrt", sl.mul(L, pull)))
     V = record("select", record("<", 0.0, V), larger(V, sl.mul(REST_RATE, L)), L)
     ratio = record("select", known, V, 1.0) / record("select", known, L, 1.0)
@@ -125,6 +127,7 @@ def finite_and_symmetric(recorded: RecordedTerms) -> Any:
     valid = record("==", nothing, 0.0)
     for i, j in combinations(range(recorded.programs.n), 2):
         if M[i][j] is not M[j][i]:
+            # both sides squared, so that no root is taken
             off, allowed = sl.sub(M[i][j], M[j][i]), sl.mul(SYMMETRY_TOLERANCE**2, sl.mul(M[i][i], M[j][j]))
             valid = record("and", valid, record("<=", sl.mul(off, off), allowed))
     return valid
@@ -140,6 +143,7 @@ def agreement(recorded: RecordedTerms) -> Any:
     driven = sl.dot(forces, [force / M for force, M in zip(forces, recorded.diagonal, strict=True)])
     for k in others:
         row = recorded.row(k)
+        # a force along a dependent row moves nothing that the rows in use allow
         left = sl.dot(row, recorded.elimination.solve(row, [0] * len(rows)).acceleration)
         whole = sl.dot(row, [a / M for a, M in zip(row, recorded.diagonal, strict=True)])
         agrees = record("and", agrees, record("<=", left, sl.mul(RANK_TOLERANCE, whole)))

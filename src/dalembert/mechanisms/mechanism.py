@@ -15,8 +15,9 @@ from dalembert.common.names import listed, summary
 from dalembert.errors import ModelError
 from dalembert.integration.start_states import State
 from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.assembly_changes import Assembly
 from dalembert.mechanisms.forces import Gravity
-from dalembert.mechanisms.mechanism_assembly import Assembly, assembled
+from dalembert.mechanisms.mechanism_assembly import assembled
 from dalembert.mechanisms.mechanism_parts import PARTS, valid_parts
 from dalembert.mechanisms.mechanism_problems import mechanism_problems
 from dalembert.mechanisms.mechanism_system import system_of

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Assembly: the state of a mechanism nearest to the given one that satisfies its joints, and what it changed."""
+"""Assembly: the state of a mechanism nearest to the given one that satisfies its joints."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dalembert.common.array_types import Floats
-from dalembert.common.notebook_html import block, paragraph, table
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import InputError, StateError
 from dalembert.integration.matching_states import matching_state
 from dalembert.integration.start_states import HeldRows, State, nearest_state, terms_at
 from dalembert.integration.time_segments import settled_times
+from dalembert.mechanisms.assembly_changes import UNREPORTED_CHANGE, Assembly, changes_of, changes_one_by_one
 from dalembert.mechanisms.given_quantities import Quantity, coordinate_quantities, given_quantities
 from dalembert.mechanisms.joint import joints_with_parameters
 from dalembert.mechanisms.mechanism_system import extra_coordinates_of
@@ -28,80 +27,7 @@ from dalembert.model.input_values import parameter_values, scalar_value
 from dalembert.model.ordering import quoted
 from dalembert.model.system import System
 from dalembert.numerics.constraint_solver import root
-from dalembert.numerics.tolerances import ROUNDING
 from dalembert.verbs import consistent_state, prepared
-
-UNREPORTED_CHANGE = 1e-9
-"""Largest change that is not reported: for angles in radians, for other quantities relative to the largest one of their
-kind in the mechanism. The solution of the equations leaves less."""
-
-MOST_CHANGES_PRINTED = 10
-"""Largest number of changes that are printed."""
-
-
-@dataclass(frozen=True)
-class AssemblyChange:
-    """A given quantity that assembly changed.
-
-    quantity        such as "spin of rod"
-    given, found    its values before and after; an orientation is a quaternion
-    amount          the length of the difference; for an orientation the angle between both, in radians
-    """
-
-    quantity: str
-    given: tuple[float, ...]
-    found: tuple[float, ...]
-    amount: float
-
-    def __str__(self) -> str:
-        return f"{self.quantity} from {_shown(self.given)} to {_shown(self.found)}"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Assembly:
-    """The state found by assembly, and the given quantities that differ from it.
-
-    It unpacks as a state, ``q, qd = mechanism.assemble()``.
-
-    q, qd      coordinates (n,) and velocities (n,)
-    changes    given positions, angles, orientations, velocities and spins of bodies that were changed, in the
-               order of the bodies
-    kept       names of the quantities that were kept on request
-    """
-
-    q: Floats
-    qd: Floats
-    changes: tuple[AssemblyChange, ...]
-    kept: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[Floats]:
-        yield self.q
-        yield self.qd
-
-    def __repr__(self) -> str:
-        width = max((len(change.quantity) for change in self.changes), default=0)
-        lines = [
-            f"  {change.quantity:{width}}  {_shown(change.given)} → {_shown(change.found)}, by {change.amount:.4g}"
-            for change in self.changes[:MOST_CHANGES_PRINTED]
-        ]
-        more = len(self.changes) - len(lines)
-        return "\n".join([self._heading, *lines, *([f"  and {more} more, in `changes`"] if more else [])])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (change.quantity, _shown(change.given), _shown(change.found), f"{change.amount:.4g}")
-            for change in self.changes
-        ]
-        changed = table(("changed", "given", "found", "by"), rows) if rows else ""
-        return block(paragraph(self._heading, strong=True), changed)
-
-    @property
-    def _heading(self) -> str:
-        kept = f"; kept: {', '.join(self.kept)}" if self.kept else ""
-        if not self.changes:
-            return f"Assembly without changes: the given state satisfies all joints{kept}"
-        count = len(self.changes)
-        return f"Assembly with {count} given quantit{'y' if count == 1 else 'ies'} changed{kept}"
 
 
 def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool) -> Assembly:
@@ -121,8 +47,7 @@ def assembled(mechanism: Any, keep: Any, t: float, parameters: Any, servos: bool
     except StateError as error:
         _raise_contradiction(solve, kept, error)
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
-    sizes = _sizes(mechanism.bodies, State(np.array(q), np.array(qd)), state)
-    changes = tuple(change for quantity in known if (change := _change(quantity, state, sizes)) is not None)
+    changes = tuple(changes_of(known, mechanism.bodies, State(np.array(q), np.array(qd)), state))
     return Assembly(state.q, state.qd, changes, tuple(dict.fromkeys(quantity.name for quantity in kept)))
 
 
@@ -141,22 +66,7 @@ def _large_assembly(mechanism: Any, keep: Any, t: float, parameters: Any, servos
             state = consistent_state(mechanism.system, state.q, turned, t, parameters=parameters, servos=servos)
     except StateError as error:
         raise StateError(f"the mechanism cannot be assembled from the given poses of its bodies: {error}") from None
-    return Assembly(state.q, state.qd, tuple(_changes_one_by_one(mechanism.bodies, q, qd, state)))
-
-
-def _changes_one_by_one(bodies: Sequence[Any], q: Floats, qd: Floats, state: State) -> Iterator[AssemblyChange]:
-    """Yield the changes of a given state (q, q̇), body by body; for a body that has not moved there are none."""
-    counts = np.array([len(body.letters) for body in bodies])
-    ends = np.cumsum(counts)
-    sizes = _sizes(bodies, State(q, qd), state)
-    moved = np.maximum(np.abs(state.q - q), np.abs(state.qd - qd))
-    largest = np.maximum.reduceat(moved, ends - counts)
-    for i in np.flatnonzero(largest > UNREPORTED_CHANGE / 100 * min(sizes.values())).tolist():
-        names = coordinate_names(bodies[i])
-        own = slice(ends[i] - len(names), ends[i])
-        for quantity in given_quantities((bodies[i],), names):
-            if (change := _change(quantity, State(state.q[own], state.qd[own]), sizes)) is not None:
-                yield change
+    return Assembly(state.q, state.qd, tuple(changes_one_by_one(mechanism.bodies, State(q, qd), state)))
 
 
 def given_state(mechanism: Any) -> tuple[list[float], list[float]]:
@@ -265,28 +175,6 @@ def _kept(keep: Any, known: Sequence[Quantity], names: Sequence[str], q: Any, qd
     return [quantity for name in asked for quantity in by_name[name]]
 
 
-def _sizes(bodies: Sequence[Any], given: State, found: State) -> dict[str, float]:
-    """Return the sizes of quantities by kind: the largest one of all bodies, one for angles and where all are zero."""
-    places = np.concatenate([np.arange(len(body.letters)) < body.dimension for body in bodies])
-
-    def largest(states: Sequence[Floats], columns: NDArray[np.bool_]) -> float:
-        size = max(float(np.abs(x[: len(places)][columns]).max(initial=0.0)) for x in states)
-        return size if size > ROUNDING else 1.0
-
-    rates = (given.qd, found.qd)
-    sizes = {"position": largest((given.q, found.q), places), "velocity": largest(rates, places)}
-    return sizes | {"angle": 1.0, "orientation": 1.0, "spin": largest(rates, ~places)}
-
-
-def _change(quantity: Quantity, state: State, sizes: Mapping[str, float]) -> AssemblyChange | None:
-    """Return the change of a quantity, None if there is none beyond rounding."""
-    found = quantity.values(state.q, state.qd)
-    amount = quantity.change(found)
-    if amount <= UNREPORTED_CHANGE * sizes[quantity.name.partition(" of ")[0]]:
-        return None
-    return AssemblyChange(quantity.name, quantity.given, found, amount)
-
-
 def _raise_contradiction(solve: _Solver, kept: Sequence[Quantity], error: StateError) -> None:
     """Raise an error that names quantities that cannot be kept together; return if the joints alone cannot hold."""
     names = list(dict.fromkeys(quantity.name for quantity in kept))
@@ -309,8 +197,3 @@ def _raise_contradiction(solve: _Solver, kept: Sequence[Quantity], error: StateE
         f"`keep` must name quantities whose given values the joints allow together; {quoted(names)} {found}. "
         f"Leave {'it' if len(names) == 1 else 'one of them'} out, or change the given value."
     ) from error
-
-
-def _shown(values: Sequence[float]) -> str:
-    shown = [f"{value:.4g}" if abs(value) > UNREPORTED_CHANGE else "0" for value in values]
-    return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"

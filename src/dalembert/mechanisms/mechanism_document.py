@@ -29,6 +29,7 @@ from dalembert.mechanisms.spatial_body import Body
 from dalembert.mechanisms.spatial_joints import Cylindrical, Planar, Screw, Spherical, Universal
 from dalembert.mechanisms.springs import Spring, TorsionSpring
 from dalembert.mechanisms.transmission import Transmission
+from dalembert.model.declared_names import MOST_DECLARED
 from dalembert.model.document import (
     BOOLEAN,
     EXPRESSION,
@@ -55,7 +56,7 @@ from dalembert.model.expression_work import ORDINARY_JOINT
 from dalembert.model.law_document import LAW, read_by_coordinate, read_constraint
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuator
 from dalembert.model.signal_document import write_signals
-from dalembert.model.system_document import MOST_DECLARED, located, read_coordinates, read_names, written_parts
+from dalembert.model.system_document import located, read_coordinates, read_names, written_parts
 
 
 def _read_point(entry: DocumentEntry, scope: Scope) -> Any:

@@ -3,21 +3,21 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from dalembert.common.names import quoted
 from dalembert.errors import ModelError
 from dalembert.model.coordinate_positions import ELEMENT
+from dalembert.model.declared_names import require_known
 from dalembert.model.document import DocumentEntry, Scope, read_expression, write_expression
-from dalembert.model.expression_operands import CONSTANTS
-from dalembert.model.expression_text import name_text
+from dalembert.model.document_budget import Budget
+from dalembert.model.expression_work import FEWEST_COPIES
 from dalembert.model.ordering import name_of
 from dalembert.model.symbol_arrays import CoordinateArray, ParameterArray, SymbolArray, symbol_array
 
@@ -36,9 +36,10 @@ _RANGE = re.compile(r"[^:]*:[^:]*:[^:]*")
 class ElementNames(dict[str, Any]):
     """The names of a scope with arrays, whose elements ``x[3]`` are made when they are asked for."""
 
-    def __init__(self, arrays: Mapping[str, SymbolArray], names: Mapping[str, Any]):
+    def __init__(self, arrays: Mapping[str, SymbolArray], names: Mapping[str, Any], budget: Budget):
         dict.__init__(self, names)
         self._arrays = arrays
+        self.budget = budget
 
     def __contains__(self, name: object) -> bool:
         return dict.__contains__(self, name) or name in self._arrays or self._is_element(str(name))
@@ -57,6 +58,8 @@ class ElementNames(dict[str, Any]):
         array = self._arrays[part[1]]
         if int(part[2]) >= array.size:
             raise ModelError([f"`{name}` must lie in the array; `{array.name}` has {array.size} elements."])
+        if problem := self.budget.taken_by_copies(FEWEST_COPIES):
+            raise ModelError([problem])
         self[name] = array.symbol(name)
         return self[name]
 
@@ -84,6 +87,13 @@ def read_array(entry: DocumentEntry, scope: Scope, kind: type[SymbolArray], name
     return scope.arrays[name]
 
 
+def require_copies(entry: DocumentEntry, elements: int) -> None:
+    """Take elements of index sets from the budget of a document; raise an error if that is exceeded."""
+    problem = entry.budget.taken_by_copies(elements)
+    if problem:
+        raise entry.error(problem)
+
+
 def declares_array(entry: DocumentEntry, name: str) -> bool:
     """Return whether the entry of a parameter, by its name, is an array of values or has a count."""
     value = entry.value[name] if isinstance(entry.value, Mapping) else None  # pyright: ignore
@@ -103,40 +113,39 @@ def read_parameter_array(entry: DocumentEntry, scope: Scope, name: str) -> None:
         read_numbers(values, array.size)
 
 
-def require_name_of_coordinate(entry: DocumentEntry, name: str) -> None:
-    """Raise an error for a name that cannot be written, or has a meaning of its own."""
-    with entry.places():
-        written = name_text(name)
-    if name in CONSTANTS and written == f"`{name}`":
-        raise entry.error(f"a coordinate must not be named `{name}`, which has a meaning of its own.")
+def part_of_array(entry: DocumentEntry, text: str, scope: Scope, *, listed: bool = False) -> Any:
+    """Return the array, the part of one, or the single coordinate that a text names; None if it names none.
 
-
-def require_known(entry: DocumentEntry, name: str, known: Sequence[str]) -> None:
-    """Raise an error with the most similar known name."""
-    if name not in known:
-        near = difflib.get_close_matches(name[:100], known, n=1)
-        hint = f"Did you mean `{near[0]}`?" if near else f"Known are: {quoted(known)}."
-        raise entry.error(f"unknown coordinate `{name[:100]}`. {hint}")
-
-
-def part_of_array(entry: DocumentEntry, text: str, scope: Scope) -> Any:
-    """Return the array, the part of one, or the single coordinate that a text names; None if it names none."""
+    With ``listed``, an element of an array of coordinates is a part of one element, for which SymPy makes no symbol.
+    """
     if dict.__contains__(scope.names, text):
         own = scope.names[text]
         return own if isinstance(own, AppliedUndef) else None
     found = _PART.fullmatch(text.strip())
-    if found is None or found[1] not in scope.arrays:
+    if found is None or (found[2] is None and found[1] not in scope.arrays):
         return None
-    array, inside = scope.arrays[found[1]], found[2]
-    if inside is None:
-        return array
+    array, index = _named_array(entry, found[1], scope), found[2]
+    return (
+        array if index is None else _element_or_part(entry, array, index, listed and isinstance(array, CoordinateArray))
+    )
+
+
+def _named_array(entry: DocumentEntry, name: str, scope: Scope) -> SymbolArray:
+    require_known(entry, name, list(scope.arrays), "array")
+    return scope.arrays[name]
+
+
+def _element_or_part(entry: DocumentEntry, array: SymbolArray, inside: str, as_part: bool) -> Any:
+    """Return the element or the part of an array at the text of an index."""
     index = _index(entry, inside)
     try:
-        part = array[index]
-    except (IndexError, ValueError):
-        raise entry.error(f"`{text}` must lie in the array; `{found[1]}` has {array.size} elements.") from None
+        part = array[[index] if as_part and isinstance(index, int) else index]
+    except IndexError:
+        raise entry.error(
+            f"`{array.name}[{inside}]` must lie in the array; `{array.name}` has {array.size} elements."
+        ) from None
     if isinstance(part, SymbolArray) and not len(part):
-        raise entry.error(f"`{text}` must have at least one element; it has none.")
+        raise entry.error(f"`{array.name}[{inside}]` must have at least one element; it has none.")
     return part
 
 
@@ -144,7 +153,10 @@ def _index(entry: DocumentEntry, text: str) -> Any:
     """Return the index or the slice of a text, as NumPy takes it."""
     cut = _SLICE.fullmatch(text)
     if cut:
-        return slice(*(int(bound) if bound else None for bound in cut.groups()))
+        bounds = [int(bound) if bound else None for bound in cut.groups()]
+        if bounds[2] == 0:
+            raise entry.error(f"the step of a part of an array must not be zero; got `[{text}]`.")
+        return slice(*bounds)
     if not _INDICES.fullmatch(text):
         raise entry.error(
             f"elements of an array must be given as in `x[3]`, `x[1:]`, `x[::2]` or `x[3, 1, 4]`; got `[{text}]`.", 0
@@ -169,17 +181,24 @@ def part_text(array: SymbolArray) -> str:
     return f"{array.name}[{', '.join(map(str, indices.tolist()))}]"
 
 
-def read_elements(entry: DocumentEntry, scope: Scope) -> Any:
+def listed_part(entries: list[Any]) -> Any:
+    """Return names of elements of one array as a part of it, such as ``x[3, 1, 4]``; other entries as they are."""
+    found = [ELEMENT.fullmatch(own) if isinstance(own, str) else None for own in entries]
+    indices = [part[2] for part in found if part and part[1] == found[0][1]]  # pyright: ignore[reportOptionalSubscript]
+    return f"{found[0][1]}[{', '.join(indices)}]" if found[0] and len(indices) == len(entries) > 1 else entries
+
+
+def read_elements(entry: DocumentEntry, scope: Scope, *, listed: bool = False) -> Any:
     """Return coordinates, parameters, numbers or expressions, one for every copy or one for all of them."""
     if isinstance(entry.value, str):
-        part = part_of_array(entry, entry.value, scope)
+        part = part_of_array(entry, entry.value, scope, listed=listed)
         return read_expression(entry, scope) if part is None else part
     if not isinstance(entry.value, list):
         return entry.number()
     entries = entry.list()
     if not entries:
         raise entry.error(f"{entry.label} must have at least one element; got none.")
-    parts = [read_elements(own, scope) if isinstance(own.value, str) else own.number() for own in entries]
+    parts = [read_elements(own, scope, listed=True) if isinstance(own.value, str) else own.number() for own in entries]
     if not any(_is_coordinate(part) for part in parts):
         if any(isinstance(part, SymbolArray) for part in parts):
             raise entry.error(f"{entry.label} must hold no arrays of parameters in an array.")
@@ -187,6 +206,15 @@ def read_elements(entry: DocumentEntry, scope: Scope) -> Any:
     for own, part in zip(entries, parts, strict=True):
         if not _is_coordinate(part):
             raise own.error(f"{entry.label} must hold coordinates only, as its other elements; got {own.value!r}.")
+    return _joined(entry, parts)
+
+
+def _joined(entry: DocumentEntry, parts: Sequence[Any]) -> Any:
+    """Return coordinates and parts of arrays as one part if they are of one array, else one by one."""
+    arrays = [part for part in parts if isinstance(part, CoordinateArray)]
+    if len(arrays) == len(parts) and len({part.name for part in arrays}) == 1:
+        return replace(arrays[0], indices=np.concatenate([part.indices for part in arrays]))
+    require_copies(entry, FEWEST_COPIES * (len(parts) + sum(map(len, arrays))))
     return tuple(q for part in parts for q in (part if isinstance(part, CoordinateArray) else (part,)))
 
 

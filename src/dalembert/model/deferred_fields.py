@@ -88,7 +88,6 @@ def _require_small(statement: LargeStatement, name: str) -> None:
     if is_too_large(statement):
         raise InputError(
             f"`{name}` must be known term by term here, which is for at most {LARGEST_EXPANDED} coordinates; this "
-            f"system has {len(statement.coordinate_names)}. `da.motion`, `da.simulate` and `da.consistent_state` "
-            f"take it as it is; many runs of it are a loop of `da.simulate`, which compiles it once. For anything "
-            f"else, state a smaller one."
+            f"system has {len(statement.coordinate_names)}. `da.motion`, `da.simulate`, `da.simulate_ensemble` and "
+            f"`da.consistent_state` take it as it is. For anything else, state a smaller one."
         )

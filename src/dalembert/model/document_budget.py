@@ -13,6 +13,7 @@ from dalembert.model.expression_work import (
     MOST_DERIVED_LATER,
     MOST_PARTS_OF_FILE,
     MOST_WORK_OF_FILE,
+    TOO_MANY_COPIES,
     TOO_MUCH_DERIVED_LATER,
     TOO_MUCH_IN_FILE,
 )
@@ -20,7 +21,7 @@ from dalembert.model.expression_work import (
 
 @dataclass
 class Budget:
-    """The work and the number of parts that further expressions may have, and the work of deriving constraints."""
+    """What further entries may take: the work and the parts of expressions, derivatives, and elements of index sets."""
 
     work: int = MOST_WORK_OF_FILE
     parts: int = MOST_PARTS_OF_FILE
@@ -34,6 +35,11 @@ class Budget:
         if self.work < 0:
             return TOO_MUCH_IN_FILE
         return f"the expressions of a file must have at most {MOST_PARTS_OF_FILE} parts in all." * (self.parts < 0)
+
+    def taken_by_copies(self, elements: int) -> str:
+        """Take elements of index sets from the budget; return the problem if that is exceeded, else nothing."""
+        self.elements -= elements
+        return TOO_MANY_COPIES * (self.elements < 0)
 
     def taken_to_derive(self, expression: Any, *, without: int = 0) -> str:
         """Take the derivatives of a constraint from the budget, some work left out; return the problem, or nothing."""

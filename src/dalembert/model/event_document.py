@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dalembert.model.document import DocumentEntry, Scope, read_expression, write_expression
 from dalembert.model.event import Change, Event, event_problems
 from dalembert.model.expression_text import expression_text
+from dalembert.model.large_event import event_problems_of_large
 
 EVENT_KEYS = ("expression", "direction", "stop", "name", "then")
 CHANGE_KEYS = ("values", "on", "off")
@@ -25,13 +27,17 @@ def read_events(entry: DocumentEntry, scope: Scope, system: Any) -> tuple[Event,
         expression = scope.parsed(table["expression"]).expression
         with own.places():
             events.append(Event(expression, **given))
-        problems = event_problems([events[-1]], system)
-        if problems:
-            raise own.error(" ".join(problems))
-    problems = event_problems(events, system)
+        _require_possible(own, [events[-1]], system)
+    _require_possible(entry, events, system)
+    return tuple(events)
+
+
+def _require_possible(entry: DocumentEntry, events: Sequence[Event], system: Any) -> None:
+    """Raise an error for events that the system does not support."""
+    large = system.is_large
+    problems = event_problems_of_large(system.statement, events) if large else event_problems(events, system)
     if problems:
         raise entry.error(" ".join(problems))
-    return tuple(events)
 
 
 def _read_change(entry: DocumentEntry, scope: Scope) -> Change:

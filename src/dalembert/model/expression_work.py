@@ -36,6 +36,10 @@ MOST_VALUES_OF_FILE = 30_000
 MOST_COPIES = 1_000_000
 """Largest number of elements of all index sets of a file: copies of a group times the arrays it is stated over."""
 
+FEWEST_COPIES = 1000
+"""Number of elements that every index set, and every element that is named by itself, counts as at least: SymPy makes
+objects for each of them."""
+
 MOST_PARTS_OF_FILE = 100_000
 """Largest number of parts of all expressions of a file."""
 
@@ -79,6 +83,13 @@ TOO_MUCH_DERIVED = (
 TOO_MUCH_DERIVED_LATER = (
     "the derivatives of the constraints and servos of a file must have a limited size; with this one they take too "
     "much work. Use simpler expressions with fewer coordinates in each, or build the model in Python."
+)
+
+
+TOO_MANY_COPIES = (
+    f"the index sets of a file must have at most {MOST_COPIES} elements in all, where each index set, each element "
+    "that an expression or a force names by itself, and each coordinate in a list from several arrays counts as at "
+    f"least {FEWEST_COPIES}. State terms for parts of arrays, or build the model in Python."
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
 from dalembert.model import graph
@@ -14,17 +15,19 @@ from dalembert.model.array_document import (
     ElementNames,
     elements_text,
     is_of_coordinates,
+    listed_part,
     part_of_array,
     part_text,
     placeholder,
     read_array,
     read_elements,
-    require_known,
-    require_name_of_coordinate,
+    require_copies,
 )
+from dalembert.model.declared_names import require_few_names, require_known, require_name_of_coordinate
 from dalembert.model.deferred_fields import LARGEST_EXPANDED
 from dalembert.model.document import DocumentEntry, Scope, read_expression, write_expression
-from dalembert.model.expression_work import MOST_COPIES
+from dalembert.model.document_budget import Budget
+from dalembert.model.expression_work import FEWEST_COPIES
 from dalembert.model.large_statement import LargeStatement, is_single
 from dalembert.model.law_document import read_constraint, write_constraint
 from dalembert.model.ordering import name_of
@@ -37,7 +40,8 @@ from dalembert.model.work_limit import count_work
 
 def read_pieces(entry: DocumentEntry, scope: Scope) -> tuple[Any, ...]:
     """Declare single coordinates, and arrays of them, in a scope, and return them."""
-    scope.names = ElementNames(scope.arrays, scope.names)
+    require_few_names(entry)
+    scope.names = ElementNames(scope.arrays, scope.names, entry.budget)
     found: list[Any] = []
     for own in entry.list():
         if isinstance(own.value, Mapping):
@@ -84,7 +88,10 @@ def _read_along(entry: DocumentEntry, scope: Scope) -> Any:
 def _read_terms(entry: DocumentEntry, scope: Scope, *keys: str) -> Any:
     """Return a group of terms from a table with ``over``, or a mapping from coordinates to terms."""
     if not isinstance(entry.value, Mapping) or "over" not in entry.value:
-        return {key: value for own in entry.table().items() for key, value in [_read_pair(*own, scope)]}
+        pairs = entry.table()
+        for key in pairs.keys() & {*keys} - scope.arrays.keys() - scope.names.keys():
+            raise entry.error(f"a table with `{key}` must have `over`, which gives the arrays behind its names.")
+        return {key: value for own in pairs.items() for key, value in [_read_pair(*own, scope)]}
     table = entry.table((*keys, "over"), required=("over",))
     if len(table) != 2:
         raise entry.error(f"{entry.label} must have `over` and one of: {', '.join(f'`{key}`' for key in keys)}.")
@@ -115,38 +122,45 @@ def _read_mass_entries(entry: DocumentEntry, inner: Scope) -> dict[Any, Any]:
 
 def _named(entry: DocumentEntry, name: str, inner: Scope) -> Any:
     """Return the placeholder of a name."""
-    require_known(entry, name, list(inner.names))
+    require_known(entry, name, _coordinates(inner))
     return inner.names[name]
+
+
+def _coordinates(scope: Scope) -> list[str]:
+    """Return the names of coordinates and of their arrays."""
+    arrays = [name for name, own in scope.arrays.items() if isinstance(own, CoordinateArray)]
+    return [*arrays, *(name for name, own in scope.names.items() if isinstance(own, AppliedUndef))]
 
 
 def _read_pair(name: str, entry: DocumentEntry, scope: Scope) -> tuple[Any, Any]:
     """Return coordinates and the term along each of them, in which the array stands for its own element."""
     piece = part_of_array(entry, name, scope)
     if piece is None or not is_of_coordinates(piece):
-        known = [*scope.arrays, *scope.names]
-        require_known(entry, name, known)
-        raise entry.error(f"terms must belong to coordinates; `{name}` is not one.")
+        if name in scope.names:
+            raise entry.error(f"terms must belong to coordinates; `{name}` is not one.")
+        require_known(entry, name, _coordinates(scope))
+    require_copies(entry, FEWEST_COPIES)
     many = isinstance(piece, CoordinateArray)
-    inner = _inner(scope, {piece.name: new_coordinate(piece.name)}) if many else scope
+    inner = _inner(scope, {piece.name: new_coordinate(piece.name)}, entry.budget) if many else scope
     return piece, _read_along(entry, inner)
 
 
 def _read_over(entry: DocumentEntry, scope: Scope) -> tuple[Scope, dict[Any, Any]]:
     """Return the scope of a group, with its placeholders, and what replaces each of them."""
-    given = {name: read_elements(own, scope) for name, own in entry.table().items()}
+    table = entry.table()
+    require_copies(entry, FEWEST_COPIES * len(table))
+    given = {name: read_elements(own, scope) for name, own in table.items()}
     placed = {name: placeholder(name, own) for name, own in given.items()}
     over = {placed[name]: own for name, own in given.items()}
     with entry.places():
         copies = substitutions(over, "a group")
-        entry.budget.elements -= copies.count * len(over)
-        if entry.budget.elements < 0:
-            raise entry.error(f"the index sets of a file must have at most {MOST_COPIES} elements in all.")
-    return _inner(scope, placed), over
+    require_copies(entry, max(0, copies.count - FEWEST_COPIES) * len(table))
+    return _inner(scope, placed, entry.budget), over
 
 
-def _inner(scope: Scope, placed: Mapping[str, Any]) -> Scope:
+def _inner(scope: Scope, placed: Mapping[str, Any], budget: Budget) -> Scope:
     arrays = {name: array for name, array in scope.arrays.items() if name not in placed}
-    return Scope(ElementNames(arrays, {**scope.names, **placed}), folder=scope.folder, arrays=arrays)
+    return Scope(ElementNames(arrays, {**scope.names, **placed}, budget), folder=scope.folder, arrays=arrays)
 
 
 def _counted(group: Any, scope: Scope) -> Any:
@@ -172,6 +186,13 @@ def read_group(entry: DocumentEntry, scope: Scope) -> Any:
     with entry.places():
         group = constraint_group(relation, over, str(one.name), one.nonideal, one.restitution, one.impact)
         return _counted(group, scope)
+
+
+def with_known_laws(system: Any) -> Any:
+    """Return a system; raise an error for a nonideal law that one stated by arrays does not support."""
+    if system.is_large:
+        _ = system.statement.laws
+    return system
 
 
 def write_statement(statement: LargeStatement) -> dict[str, Any]:
@@ -242,9 +263,10 @@ def _over(copies: Substitutions) -> dict[str, Any]:
     """Return what replaces the placeholders; an element that all copies share is written once."""
     given = {name_of(key): own for key, own in (*copies.coordinates.items(), *copies.numbers.items())}
     texts = {name: elements_text(own) for name, own in given.items()}
-    if any(isinstance(own, list) for own in texts.values()) or any(map(_is_array, given.values())):
-        return texts
-    return {name: elements_text(own, alone=False) for name, own in given.items()}
+    if not any(isinstance(own, list) for own in texts.values()) and not any(map(_is_array, given.values())):
+        texts = {name: elements_text(own, alone=False) for name, own in given.items()}
+    placed = {name_of(key) for key in copies.coordinates}
+    return {name: listed_part(own) if isinstance(own, list) and name in placed else own for name, own in texts.items()}
 
 
 def _is_array(given: Any) -> bool:

@@ -6,7 +6,7 @@ Nothing is expanded: each group keeps one expression. ``expanded`` makes the sam
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -94,6 +94,13 @@ class LargeStatement:
         return tuple(names if self.order is None else names[np.argsort(self.order)])
 
     @property
+    def names_in_arrays(self) -> dict[str, Sequence[str]]:
+        """The names of coordinates and of constraints by those of their arrays and groups."""
+        arrays = {p.name: p.names for p in self.pieces if isinstance(p, CoordinateArray)}
+        groups = {str(g.template.name): names_of(g) for g in self.constraints if not is_single(g)}
+        return {**groups, **arrays}
+
+    @property
     def rows(self) -> list[NDArray[np.int64]]:
         """The numbers of the constraints of each group."""
         sizes = np.cumsum([len(group) for group in self.constraints])
@@ -134,6 +141,12 @@ class LargeStatement:
             *((list(servo.expressions()), SINGLE) for servo in self.servos),
             *(([*actuator.components(self.coordinate_names).values()], SINGLE) for actuator in self.actuators),
         ]
+
+    def expressions(self) -> Iterator[Any]:
+        """Yield the expressions of all groups, and those that stand for symbols in them."""
+        for expressions, copies in self.groups():
+            yield from expressions
+            yield from (own for values in copies.numbers.values() if isinstance(values, tuple) for own in values)
 
     @property
     def actuators(self) -> list[Actuator]:

@@ -120,7 +120,7 @@ def _of_system(law: Law, pieces: Iterable[Any], number: int) -> list[LawGroup]:
             found.append(LawGroup(force, np.full(len(places), number), *_details(law, law.kind)))
         return found
     along = sorted(_coordinates_in(law), key=name_of)
-    components = dict(zip(along, _placed(law, law.kind).components(along), strict=True))
+    components = dict(zip(along, _placed(law, f"{law.kind} in `nonideal`").components(along), strict=True))
     force = AppliedForce({q: c for q, c in components.items() if c != 0}, Substitutions({}, {}, 1))
     return [LawGroup(force, np.array([number]), *_details(law, law.kind))]
 

@@ -87,7 +87,8 @@ def name_problems(names: Sequence[str], given: Iterable[str], argument: str, nou
     """Return sentences about names that are missing from, or unknown in, a mapping."""
     given = list(given)
     problems: list[str] = []
-    missing = [name for name in names if name not in given]
+    present = frozenset(given)
+    missing = [name for name in names if name not in present]
     if missing:
         problems.append(f"`{argument}` must give a value for every {noun}; missing: {quoted_arrays(missing)}.")
     return problems + unknown_names(names, given, argument, noun)
@@ -96,8 +97,9 @@ def name_problems(names: Sequence[str], given: Iterable[str], argument: str, nou
 def unknown_names(names: Sequence[str], given: Iterable[str], argument: str, noun: str) -> list[str]:
     """Return sentences about names that the model does not have."""
     problems: list[str] = []
+    known = frozenset(names)
     for name in given:
-        if name not in names:
+        if name not in known:
             import difflib  # which takes long to import, for messages only
 
             nearest = difflib.get_close_matches(name, names, n=1)

@@ -12,12 +12,8 @@ from typing import Any
 import sympy as sp
 
 from dalembert.errors import ModelError
-from dalembert.model.array_document import (
-    declares_array,
-    has_arrays,
-    read_parameter_array,
-    require_name_of_coordinate,
-)
+from dalembert.model.array_document import declares_array, has_arrays, read_parameter_array
+from dalembert.model.declared_names import require_few_names, require_name_of_coordinate
 from dalembert.model.document import (
     DocumentEntry,
     DocumentError,
@@ -29,17 +25,26 @@ from dalembert.model.document import (
 )
 from dalembert.model.expression_operands import CONSTANTS
 from dalembert.model.expression_text import expression_text, name_text
-from dalembert.model.expression_work import TOO_MUCH_DERIVED
+from dalembert.model.expression_work import MOST_DERIVED, TOO_MUCH_DERIVED
 from dalembert.model.graph import operations
-from dalembert.model.large_document import read_forces, read_group, read_masses, read_pieces, write_statement
+from dalembert.model.large_document import (
+    read_forces,
+    read_group,
+    read_masses,
+    read_pieces,
+    with_known_laws,
+    write_statement,
+)
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.law_document import read_by_coordinate, read_constraint, read_laws, write_constraint, write_laws
 from dalembert.model.laws import Coefficient
 from dalembert.model.servo_document import read_actuators, read_servos, write_actuators, write_servo
+from dalembert.model.signal_checks import signals_in
 from dalembert.model.signal_document import read_signals, write_signals
 from dalembert.model.standard_form import euler_lagrange
 from dalembert.model.system import System
 from dalembert.model.value_document import read_assumptions
-from dalembert.model.work_limit import WorkLimitReached
+from dalembert.model.work_limit import WorkLimitReached, limited_work
 
 SYSTEM_KEYS = (
     "coordinates",
@@ -54,9 +59,6 @@ SYSTEM_KEYS = (
 )
 """Keys of a document that describe a system."""
 
-MOST_DECLARED = 500
-"""Largest number of coordinates, and of parameters, of a file."""
-
 MOST_COMPARED = 10_000
 """Operations of a Lagrangian up to which the mass matrix is left out if it follows from it: comparing takes time."""
 
@@ -65,8 +67,7 @@ def declared(entry: DocumentEntry | None, what: str) -> list[str]:
     """Return declared names from an array or from the keys of a table."""
     if entry is None:
         return []
-    if isinstance(entry.value, (list, Mapping)) and len(entry.value) > MOST_DECLARED:  # pyright: ignore
-        raise entry.error(f"{entry.label} must hold at most {MOST_DECLARED} names; got {len(entry.value)}.")  # pyright: ignore
+    require_few_names(entry)
     keyed = isinstance(entry.value, Mapping)
     entries = entry.table() if keyed else {own.text(): own for own in entry.list()}
     if not keyed and len(entries) < len(entry.value):
@@ -132,7 +133,7 @@ def read_system(document: DocumentEntry, scope: Scope) -> System:
     with located(document):
         if "mass_matrix" in table:
             document.table(required=("applied_force",))
-            return System(coordinates, **values)
+            return with_known_laws(System(coordinates, **values))
         if "lagrangian" not in table:
             raise document.error("the file must give `mass_matrix` or `lagrangian`; there is neither.")
         coefficients = values.pop("coefficients", ())
@@ -212,7 +213,7 @@ def system_document(system: System) -> dict[str, Any]:
     if system.feedback is not None or system.conserved is not None:
         raise ModelError(["a system with a controller or conserved integrals attached cannot be written to a file."])
     if system.statement is not None and system.deferred is None:
-        return write_statement(system.statement) | written_parts((), system.servos, system.nonideal)
+        return _array_document(system, system.statement)
     document: dict[str, Any] = {"coordinates": list(system.coordinate_names)}
     if not _follows_from_lagrangian(system):
         document["mass_matrix"] = _write_matrix(system.mass_matrix)
@@ -221,6 +222,22 @@ def system_document(system: System) -> dict[str, Any]:
         document["lagrangian"] = expression_text(system.lagrangian)
     document |= {"signals": write_signals(system.signals)} if system.signals else {}
     return document | written_parts(system.constraints, system.servos, system.nonideal, system.coefficients)
+
+
+def _array_document(system: System, statement: LargeStatement) -> dict[str, Any]:
+    """Return a system that is stated by arrays as a document, which is read once, for the limits of files."""
+    signals = write_signals(signals_in(statement.expressions()))
+    document = write_statement(statement) | ({"signals": signals} if signals else {})
+    document |= written_parts((), system.servos, system.nonideal)
+    parameters = {name: {"count": size} if size else {} for name, size in statement.parameters.items()}
+    try:
+        with limited_work(MOST_DERIVED):
+            read_system(DocumentEntry(document | {"parameters": parameters}), Scope())
+    except DocumentError as error:
+        raise ModelError([error.problem]) from None
+    except WorkLimitReached:
+        raise ModelError([TOO_MUCH_DERIVED]) from None
+    return document
 
 
 def written_parts(

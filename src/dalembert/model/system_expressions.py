@@ -34,8 +34,7 @@ def terms_of(system: System) -> tuple[Any, ...]:
     """Return every expression of a system, or of a large one its different terms, in the symbols of one copy."""
     if system.statement is None or not system.is_large:
         return expressions_of(system)
-    servos = [expression for servo in system.servos for expression in servo.expressions()]
-    return (*(term for terms, _ in system.statement.groups() for term in terms), *servos)
+    return tuple(system.statement.expressions())
 
 
 def _servo_expressions(system: System) -> list[Any]:

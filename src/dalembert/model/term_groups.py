@@ -13,6 +13,7 @@ from dalembert.common.names import listed, name_of, summary
 from dalembert.errors import ModelError
 from dalembert.model import graph
 from dalembert.model.constraint import Constraint
+from dalembert.model.differentiation import gradient
 from dalembert.model.expressions import as_expression
 from dalembert.model.symbol_arrays import Substitutions, substitutions
 from dalembert.model.symbols import functions_of_time, multiplier, reaction
@@ -140,7 +141,8 @@ class AppliedForce:
         found = substitutions(over, "a potential")
         energy = as_expression(potential, "a potential")
         own = functions_of_time(energy) & found.coordinates.keys()
-        return cls.over({q: -sp.diff(energy, q) for q in found.coordinates if q in own}, over)
+        along = [q for q in found.coordinates if q in own]
+        return cls.over({q: -slope for q, slope in zip(along, gradient(energy, along), strict=True)}, over)
 
     def __len__(self) -> int:
         return self.substitutions.count

@@ -15,7 +15,8 @@ from sympy.core.facts import InconsistentAssumptions
 from dalembert.common.target_path import target_path
 from dalembert.common.toml_text import toml_text
 from dalembert.errors import InputError, ModelError
-from dalembert.model.array_document import numbers_entry, read_numbers, require_known
+from dalembert.model.array_document import numbers_entry, read_numbers
+from dalembert.model.declared_names import require_known
 from dalembert.model.document import DocumentEntry
 from dalembert.model.document_texts import require_writable
 from dalembert.model.document_work import require_readable
@@ -112,7 +113,23 @@ def value_entries(
         if value is not None
     }
     run |= {} if times is None else {"times": times_entry(times)}
-    return entries | ({"simulate": run} if run else {}) | ({"units": own} if own else {})
+    return entries | ({"simulate": run} if run else {}) | ({"units": _units_of_arrays(system, own)} if own else {})
+
+
+def named_arrays(system: Any) -> dict[str, Sequence[str]]:
+    """Return the names with one unit in a file by a common name: elements of an array, and the forces along them."""
+    stated = array_statement(system)
+    arrays = {} if stated is None else stated.names_in_arrays
+    return {**arrays, **{f"force {name}": [f"force {own}" for own in names] for name, names in arrays.items()}}
+
+
+def _units_of_arrays(system: Any, units: dict[str, str]) -> dict[str, str]:
+    """Return units by name, those of arrays whose elements have one unit by the name of the array."""
+    for name, names in named_arrays(system).items():
+        own = frozenset(names)
+        if len({units.get(one) for one in names}) == 1 and names[0] in units:
+            units = {name: units[names[0]]} | {key: unit for key, unit in units.items() if key not in own}
+    return units
 
 
 def array_statement(system: Any) -> Any:

@@ -17,8 +17,8 @@ from dalembert.native.block_mass import BlockMass
 from dalembert.numerics.tolerances import TINY
 
 MassRule = Literal["positive definite", "semidefinite", "any"]
-"""What a mass matrix must be: positive definite, or that on motions that the constraints allow; in the second case
-without negative eigenvalues."""
+"""Requirements on a mass matrix: positive definite everywhere, or on motions that the constraints allow; in the second
+case without negative eigenvalues."""
 
 SMALLEST_PART = 1e-2
 """The part of the inertia that moves along which is added at first: S keeps all but two of its digits."""

@@ -78,12 +78,14 @@ def _write_many(module: LaneModule, member: ir.Function, n: int, parameters: int
     for i in w.each(groups):
         first = w.b.mul(i, width)
         left = w.b.sub(count, first)
+        # the last group may be smaller than the vectors of the processor
         present = w.b.select(w.b.icmp_signed("<", left, width), left, width)
         positions, velocities, own, to = (
             w.b.gep(x, [w.b.mul(first, length)], source_etype=DOUBLE)
             for x, length in zip((q, qd, p, out), lengths, strict=True)
         )
         ended = w.b.gep(endings, [first], source_etype=BYTE)
+        # atomic, since another thread writes it during this loop
         stopped = w.b.icmp_signed("<=", w.b.load_atomic(room, "monotonic", 8, typ=LONG), whole(0))
         with w.b.if_then(stopped, likely=False):
             w.b.ret_void()

@@ -94,6 +94,7 @@ class _Rewriting:
             return self._separated(self.tape.input(*arguments))
         if name in ("fmul", "fdiv", *SUMS):
             first, second = map(self._factored, arguments)
+            # a zero has no factor that could be taken out, and Python does not divide by it
             if name == "fmul" or (name == "fdiv" and second.number != 0):
                 return self._product(first, second, 1 if name == "fmul" else -1)
             if name in SUMS and first.number != 0 and second.number != 0:
@@ -140,6 +141,7 @@ class _Rewriting:
             for line, own in a.powers.items()
             if own * b.powers.get(line, 0) > 0
         }
+        # ±c a ± c b = c (±a ± b): other numbers would need one more product, not one fewer
         number = a.number if abs(a.number) == abs(b.number) else 1.0
         first = self._value(ScaledValue(a.number / number, _multiplied(a.powers, common, -1), a.core))
         second = self._value(ScaledValue(sign * b.number / number, _multiplied(b.powers, common, -1), b.core))

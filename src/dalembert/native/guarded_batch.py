@@ -85,6 +85,7 @@ def _write_phases(module: LaneModule, guarded: ir.Function, size: int, parameter
             return w.b.gep(array, [w.b.mul(begin, length)], source_etype=kind)
 
         one = whole(1)
+        # atomic, since another thread writes it during this loop
         stopped = w.b.fcmp_ordered("<=", w.b.load_atomic(room, "monotonic", 8, typ=DOUBLE), number(0.0))
         with w.b.if_then(stopped, likely=False):
             w.b.ret_void()

@@ -279,6 +279,7 @@ class _GuardedWriter:
         m, b = self.members, self.w.b
         index = m.read(self.index)
         there = b.icmp_signed("<=", index, spread(b, self.last))
+        # lanes whose last output is done must not read beyond the array
         safe = b.select(there, index, spread(b, self.last))
         times = joined(b, [m.scalar(self.times, lane(b, safe, k)) for k in range(width_of(self.module))])
         b.store(b.select(there, times, self.w.number(float("inf"))), self.wanted)

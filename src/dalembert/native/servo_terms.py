@@ -123,6 +123,7 @@ class ServoTerms:
         at_q, at_qd, at_numbers, out = addresses(q, qd, numbers, self._values)
         for i, offset in enumerate(self._offsets[:-1]):
             self._loops.run(i, at_q, at_qd, t, at_numbers, out + 8 * offset)
+        # in place: the pattern of A does not change
         np.take(self._values, self._places, out=self.A.data)
         if self._directions is not None:
             self._directions.evaluate(q, qd, t, numbers)

@@ -190,6 +190,7 @@ class SparseSystem:
         sums = np.zeros((2, 2))
         at_q, at_qd, at_numbers, out = addresses(q, qd, numbers, sums)
         for i in range(len(self._energy_loops.terms)):
+            # the second row of ``sums`` begins two numbers of eight bytes after the first
             self._energy_loops.run(i, at_q, at_qd, t, at_numbers, out + (0 if i < len(self._energy_terms[0]) else 16))
         kinetic, energy = sums[0], sums[1] if self.knows_energy else sums[0]
         return Energies(float(kinetic[0]), float(energy[0]), float(energy[1]))

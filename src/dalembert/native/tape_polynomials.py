@@ -96,6 +96,7 @@ class TapePolynomials:
     def _has_angles(self, line: int) -> bool:
         """Return whether sines or cosines enter a line by sums and products."""
         found = self._depends_on_angles
+        # only the lines recorded since the last call: a tape grows, and its lines never change
         for name, arguments in self.tape.lines[len(found) : line + 1]:
             inner = [found[a.line] for a in arguments if isinstance(a, Value)] if name in SUMS_AND_PRODUCTS else []
             found.append(name in ("sin", "cos") or any(inner))

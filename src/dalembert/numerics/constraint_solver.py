@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.numerics.linear_algebra import null_space
-from dalembert.numerics.tolerances import EXACT, SOLVED_RANK_TOLERANCE
+from dalembert.numerics.tolerances import EXACT, ROUNDING, SOLVED_RANK_TOLERANCE
 from dalembert.numerics.violation import computable, own_scale, own_size
 
 Equations = Callable[[Floats], tuple[Floats, Floats]]
@@ -52,6 +52,9 @@ CURVATURE_DIFFERENCE = 1e-5
 
 LEAST_SQUARES_TOLERANCE = 1e-15
 """Tolerance of the damped least squares: it continues until rounding stops it."""
+
+RESOLVED_SLOPE = 1e-6
+"""A step against a smaller slope shortens y by less than 1e-12 of it, which rounding may hide."""
 
 ON_SOLUTION = 1e-10
 """Largest residual, relative to the unknowns, of a state on the solutions: ``retract`` reaches far less, except near a
@@ -166,9 +169,10 @@ def retract(equations: Equations, x: Floats) -> Floats:
     """Return to the solutions from nearby, by the shortest Gauss–Newton steps as long as they reduce the residual."""
     f, J = equations(x)
     for _ in range(20):
-        new = x - np.linalg.pinv(J, rcond=SOLVED_RANK_TOLERANCE) @ f
-        f_new, J_new = equations(new)
-        if not np.linalg.norm(f_new) < np.linalg.norm(f):
+        if not _computable(f, J):
+            break
+        new, f_new, J_new = _next(equations, x, np.linalg.pinv(J, rcond=SOLVED_RANK_TOLERANCE) @ f)
+        if not (_computable(f_new, J_new) and np.linalg.norm(f_new) < np.linalg.norm(f)):
             break
         x, f, J = new, f_new, J_new
     return x
@@ -189,24 +193,45 @@ def nearest_root(equations: Equations, x0: Floats, steps: Floats) -> Floats:
 
     def at(y: Floats) -> tuple[Floats, Floats]:
         f, J = equations(x0 + steps @ y)
-        return f / (size * scale), J @ steps / (size * scale)[:, None]
+        with np.errstate(invalid="ignore"):  # an infinite slope times zero, which callers check for
+            return f / (size * scale), J @ steps / (size * scale)[:, None]
 
-    y = _some_root(at, np.zeros(steps.shape[1]))
+    y, before = _some_root(at, np.zeros(steps.shape[1])), np.inf
     for _ in range(100):
-        J = at(y)[1]
+        f, J = at(y)
+        if not _computable(f, J):
+            break
         tangent, J_plus = null_space(J, SOLVED_RANK_TOLERANCE).T, np.linalg.pinv(J, rcond=SOLVED_RANK_TOLERANCE)
         slope = tangent.T @ y
-        if np.linalg.norm(slope) <= STEP_ROUNDING * (1 + np.linalg.norm(y)):
+        relative = float(np.linalg.norm(slope) / (1 + np.linalg.norm(y)))
+        if relative <= STEP_ROUNDING:
             break
         hessian = np.eye(len(slope)) - _curvature(at, y, J_plus.T @ y, tangent)
         values, vectors = np.linalg.eigh(hessian)
         # away from the minimum the Hessian may be indefinite: absolute values make the step a descent direction
         step = -tangent @ (vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), LEAST_CURVATURE)))
-        shorter = _shorter(at, y, step)
-        if shorter is None:
+        # the last steps shorten y by less than its rounding, but still reduce the slope
+        found = _shorter(at, y, step) if relative > RESOLVED_SLOPE else _flatter(at, y, step, relative, before)
+        if found is None:
             break
-        y = shorter
+        y, before = found, relative
     return x0 + steps @ y
+
+
+def solves(equations: Equations, x: Floats, steps: Floats) -> Any:
+    """Return a mask (k,) of the residuals that the shortest step to zero changes as their gradients say.
+
+    At the border of a domain, as of asin(x) at 1, a gradient grows without bound: every residual is then small beside
+    it, although no solution need be near.
+    """
+    f, J = equations(x)
+    if not _computable(f, J):
+        return np.isfinite(f) & np.isfinite(J).all(axis=1)
+    step = steps @ np.linalg.pinv(J @ steps, rcond=SOLVED_RANK_TOLERANCE) @ f
+    unexplained = np.abs(equations(x - step)[0] - (f - J @ step))
+    rounding = ROUNDING * (own_size(f, J, x) + np.abs(J).sum(axis=1))
+    # not greater would be true of NaN, outside of the domain
+    return unexplained <= np.abs(f) / 2 + rounding
 
 
 def _distance(miss: Floats, slope: Floats, start: Floats) -> float:
@@ -234,10 +259,17 @@ def _some_root(at: Equations, y: Floats) -> Floats:
         return near
     import scipy.optimize  # imported here: it is slow to import, and needed only for distant starts
 
+    def miss(y: Floats) -> Floats:
+        f, J = at(y)
+        # steps to residuals of NaN are shortened, and those to an infinite slope, as of √x at zero, must be as well
+        return f if _computable(f, J) else np.full_like(f, np.nan)
+
+    if np.isnan(miss(y)).any():
+        return y
     # damped least squares converges from distant starts and past singular points
     least_squares: Any = scipy.optimize.least_squares  # its stubs take only strings for the Jacobian
     options = dict.fromkeys(("xtol", "ftol", "gtol"), LEAST_SQUARES_TOLERANCE)
-    found = least_squares(lambda y: at(y)[0], y, lambda y: at(y)[1], max_nfev=500, **options)
+    found = least_squares(miss, y, lambda y: at(y)[1], max_nfev=500, **options)
     return retract(at, found.x)
 
 
@@ -249,14 +281,27 @@ def _curvature(at: Equations, y: Floats, weights: Floats, tangent: Floats) -> Fl
     h = CURVATURE_DIFFERENCE * (1 + np.linalg.norm(y))
     differences = [weights @ (at(y + h * d)[1] - at(y - h * d)[1]) / (2 * h) for d in tangent.T]
     hessian = np.array(differences) @ tangent
-    return (hessian + hessian.T) / 2
+    # next to the border of the equations' domain there are no differences
+    return (hessian + hessian.T) / 2 if np.isfinite(hessian).all() else np.zeros_like(hessian)
 
 
 def _shorter(at: Equations, y: Floats, step: Floats) -> Floats | None:
     """Return a solution along a step with a shorter y, or None if rounding prevents it."""
     for _ in range(40):
         new = retract(at, y + step)
-        if np.linalg.norm(at(new)[0]) <= ON_SOLUTION * (1 + np.linalg.norm(new)) and new @ new < y @ y:
+        if _on_solutions(at, new) and new @ new < y @ y:
             return new
         step = step / 2
     return None
+
+
+def _flatter(at: Equations, y: Floats, step: Floats, slope: float, before: float) -> Floats | None:
+    """Return the solution after a step, as long as steps reduce the slope; None if there is none."""
+    if slope > before / 2:
+        return None
+    new = retract(at, y + step)
+    return new if _on_solutions(at, new) else None
+
+
+def _on_solutions(at: Equations, y: Floats) -> bool:
+    return bool(np.linalg.norm(at(y)[0]) <= ON_SOLUTION * (1 + np.linalg.norm(y)))

@@ -220,8 +220,7 @@ def independent_rows(A: Floats, priority: Any = None, tolerance: float = SOLVED_
 def independent_rows_of_many(A: Floats, priority: Any, tolerance: float = SOLVED_RANK_TOLERANCE) -> NDArray[np.bool_]:
     """Return which rows of k matrices A (k, m, n) ``independent_rows`` selects, as an array (k, m), up to rounding."""
     count, m, n = A.shape
-    length = np.linalg.norm(A, axis=2)
-    left = A / np.where(length > 0, length, 1.0)[:, :, None]
+    left = unit_rows(A)[0]
     classes, keep = 2.0 * np.asarray(priority), np.zeros((count, m), bool)
     every = np.arange(count)
     for _ in range(min(m, n)):

@@ -45,6 +45,7 @@ class PiecewisePolynomial:
     @cached_property
     def digest(self) -> str:
         """A text that identifies the polynomial."""
+        # not Python's hash of a text, which differs between processes: exported code has names made of the digest
         found = blake2b(repr((self.name, self.outside, self.smoothness, self.coefficients.shape)).encode())
         for array in (self.breakpoints, self.coefficients):
             found.update(np.ascontiguousarray(array, float).tobytes())
@@ -88,8 +89,10 @@ class PiecewisePolynomial:
         if self.outside == "periodic":
             place = first + (place - first - xp.floor((place - first) / (last - first)) * (last - first))
         breakpoints, coefficients = xp.asarray(self.breakpoints), xp.asarray(self.coefficients)
+        # the last breakpoint belongs to the last piece, and places outside to the pieces at the ends
         k = xp.clip(xp.searchsorted(breakpoints, place, side="right") - 1, 0, len(self.breakpoints) - 2)
         s = place - breakpoints[k]
+        # Horner's rule
         value = coefficients[-1][k]
         for row in coefficients[-2::-1]:
             value = value * s + row[k]
@@ -113,6 +116,7 @@ class PiecewisePolynomial:
         places = self.breakpoints
         if self.outside == "periodic":
             period = places[-1] - places[0]
+            # the breakpoints of all periods that the span overlaps
             rounds = np.arange(np.floor((start - places[0]) / period), np.ceil((end - places[0]) / period) + 1)
             places = np.unique(places[None, :-1] + rounds[:, None] * period)
         places = places[(places > start) & (places <= end)]

@@ -37,7 +37,10 @@ def control_of(system: System, terms: SymbolicTerms, gains: Gains | None) -> Con
         raise ModelError([f"a control law in closed form needs {kind}. Use `da.motion` for numbers."])
     if gains is not None and system.constraints:
         raise ModelError(
-            ["a control law in closed form knows no stabilising terms of constraints. Leave out `drift=da.Baumgarte`."]
+            [
+                "a control law in closed form must be without stabilising terms of constraints. Leave out "
+                "`drift=da.Baumgarte`."
+            ]
         )
     return control_law(form, terms, system.symbols, [sp.Symbol(name, real=True) for name in system.parameter_names])
 

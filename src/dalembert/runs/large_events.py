@@ -3,37 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from dalembert.common.array_types import Floats
-from dalembert.common.names import name_of, quoted
+from dalembert.common.names import name_of
 from dalembert.errors import ModelError
 from dalembert.integration.sparse_events import EventFunctions
-from dalembert.lowering.expressions_along import values_along
-from dalembert.model import graph
-from dalembert.model.event import Event
+from dalembert.lowering.expressions_along import ArrayStates, values_along
+from dalembert.model.large_event import event_problems_of_large
 from dalembert.model.large_statement import LargeStatement
-from dalembert.model.symbols import ConstraintSymbol, StateSymbols, free_parameters, functions_of_time, ideal_force, t
+from dalembert.model.symbols import StateSymbols, functions_of_time, t
 from dalembert.model.system import System
-
-
-class _SomeStates(NamedTuple):
-    """Some coordinates along a motion; an implementation of ``States``."""
-
-    t: Floats
-    q: Floats
-    qd: Floats
-    acceleration: Floats
-    ideal_force: Floats
-    multipliers: Floats
-    reactions: Floats
-    coordinates: tuple[str, ...]
-    constraints: tuple[str, ...]
-    parameters: Mapping[str, float]
 
 
 def statement_with_events(system: Any, given: Any) -> LargeStatement | None:
@@ -46,7 +29,7 @@ def statement_with_events(system: Any, given: Any) -> LargeStatement | None:
     if system.statement is not None:
         return system.statement
     found = system.templates if system.is_large else None
-    return None if found is None or _problems(found, _several(given)) else found
+    return None if found is None or event_problems_of_large(found, _several(given)) else found
 
 
 def _several(given: Any) -> tuple[Any, ...]:
@@ -59,7 +42,7 @@ def event_functions(statement: LargeStatement, given: Any, parameters: Any) -> E
     if not events:
         return None
     names = statement.coordinate_names
-    problems = _problems(statement, events)
+    problems = event_problems_of_large(statement, events)
     if problems:
         raise ModelError(problems)
     used = {name_of(q) for event in events for q in functions_of_time(event.expression)}
@@ -71,7 +54,7 @@ def event_functions(statement: LargeStatement, given: Any, parameters: Any) -> E
 
     def values(times: Floats, q: Floats, qd: Floats) -> Floats:
         nothing, no_rows = np.zeros_like(q), np.zeros((len(times), 0))
-        states = _SomeStates(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
+        states = ArrayStates(times, q, qd, nothing, nothing, no_rows, no_rows, coordinates, (), numbers)
         return values_along(states, symbols, expressions)
 
     return EventFunctions(
@@ -81,34 +64,3 @@ def event_functions(statement: LargeStatement, given: Any, parameters: Any) -> E
         [event.direction for event in events],
         [event.stop for event in events],
     )
-
-
-def _problems(statement: LargeStatement, events: tuple[Any, ...]) -> list[str]:
-    """Return the problems of events as sentences."""
-    problems: list[str] = []
-    known, scalars = {*statement.coordinate_names}, {k for k, size in statement.parameters.items() if not size}
-    for event in events:
-        if not isinstance(event, Event):
-            problems.append(f"`events` must hold `da.Event` objects; got {event!r}. Write `da.Event(expression, ...)`.")
-            continue
-        where = f"event `{event.name}` of a large system"
-        if event.then is not None:
-            problems.append(
-                f"{where} must not change the motion; it has `then`. Let it `stop` the motion, and start again from "
-                f"its last state."
-            )
-        only = "must depend on coordinates, velocities and time only"
-        if graph.atoms(event.expression, ConstraintSymbol, ideal_force):
-            problems.append(f"{where} {only}; it has a reaction.")
-        if any(d.derivative_count > 1 for d in graph.atoms(event.expression, sp.Derivative)):
-            problems.append(f"{where} {only}; it has an acceleration.")
-        strange = {name_of(q) for q in functions_of_time(event.expression)} - known
-        strange |= {symbol.name for symbol in free_parameters([event.expression])} - scalars
-        if strange:
-            got = quoted(sorted(strange))
-            problems.append(f"{where} must have coordinates and single parameters of the system; got {got}.")
-    names = [str(event.name) for event in events if isinstance(event, Event)]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-    if twice:
-        problems.append(f"events must have different names; given twice: {quoted(twice)}.")
-    return problems

@@ -44,6 +44,7 @@ from dalembert.native.added_inertia import MassRule
 from dalembert.native.sparse_system import LargeDynamics
 from dalembert.numerics.tolerances import RESIDUAL_TOLERANCE
 from dalembert.runs.large_events import event_functions
+from dalembert.runs.large_support import has_sparse_steps
 from dalembert.runs.simulated_run import times_within
 
 if TYPE_CHECKING:
@@ -65,21 +66,6 @@ def _prepared(
     values = statement.values(parameters)
     dynamics = compiled(statement, mass_rule)
     return dynamics, q, qd, dynamics.numbers(values)
-
-
-def is_default(formulation: Any) -> bool:
-    """Return whether a formulation is the one of large systems."""
-    return checked_formulation(formulation).uses_engine
-
-
-def supports(method: Method, control: Any) -> bool:
-    """Return whether large systems can be simulated by a method."""
-    return _has_sparse_steps(method, control) and is_default(method.formulation)
-
-
-def _has_sparse_steps(method: Method, control: Any) -> bool:
-    drift = method.drift
-    return method.tableau is not None and drift.in_machine_code and not drift.integrals and control is None
 
 
 def _mass_rule(formulation: Any) -> MassRule:
@@ -176,7 +162,7 @@ def large_simulation(
 ) -> Trajectory:
     """Return ``da.simulate`` of a system stated by arrays."""
     rule = _mass_rule(method.formulation)
-    if not _has_sparse_steps(method, control):
+    if not has_sparse_steps(method, control):
         raise InputError(
             "a large system must be simulated by an explicit Runge–Kutta method or `da.Implicit()`, with "
             "`da.Projection()` without `conserve`, `da.Baumgarte` or None for `drift`, and without `control`. Leave "

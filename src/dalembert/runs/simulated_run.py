@@ -11,13 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from dalembert.analysis.quadrature import IntegratedSegment, integrated_again
+from dalembert.analysis.quadrature import integrated_again
 from dalembert.common.array_types import Floats, vector_of
 from dalembert.common.extras import require
-from dalembert.control.controlled_plant import with_controlled
-from dalembert.control.controller import Controller
-from dalembert.control.held_plants import SmoothPlant
-from dalembert.control.sampled import SampledSimulation
 from dalembert.equation.dynamics import Dynamics
 from dalembert.errors import DalembertError, InputError, SimulationError
 from dalembert.integration.control_outputs import with_control
@@ -37,11 +33,12 @@ from dalembert.lowering.expressions_along import values_along
 from dalembert.model.input_values import scalar_value, time_values
 from dalembert.model.symbols import StateSymbols, t
 from dalembert.model.system import System
-from dalembert.stick_slip.joined_trajectory import ledger_entries
-from dalembert.stick_slip.simulation import StickSlipSimulation
 
 if TYPE_CHECKING:
     from dalembert.analysis.ledger import Ledger
+    from dalembert.control.controller import Controller
+    from dalembert.control.sampled import SampledSimulation
+    from dalembert.stick_slip.simulation import StickSlipSimulation
 
 ALONG_TIME = ("t", *PER_COORDINATE, *PER_CONSTRAINT, *PER_TIME)
 CONTROL = ("inputs", "input_force", "servo_error", "estimated_bound")
@@ -107,6 +104,8 @@ class SimulatedRun:
         """Return a trajectory with inputs and errors: those of the system's servos, or of a controller."""
         if self.control is None:
             return with_control(self.dynamics, run, self.p)
+        from dalembert.control.controlled_plant import with_controlled
+
         return with_controlled(self.dynamics, run, self.p, self.control)
 
     def complete(self, run: Trajectory, asked: Floats, times: Floats, notes: Iterable[str] = ()) -> Trajectory:
@@ -249,58 +248,10 @@ class SimulatedRun:
                 "run has a continuous adaptive controller. Pass a `period`."
             )
         require("jax")
-        from dalembert.analysis.applied_parts import AppliedParts
-        from dalembert.analysis.run_ledger import ledger_of
+        from dalembert.runs.simulated_ledger import simulated_ledger
 
-        settled, system = self._settled(run), self.system
-        parts = None if system is None or not system.force_parts else AppliedParts(system, len(run), run.parameters)
-        further: dict[str, Any] = {"parts": parts, **self._impulses(settled)}
-        ledger = ledger_of(self.dynamics, self.method, self.p, settled, self._integrated_segments(settled), **further)
+        ledger = simulated_ledger(self, self._settled(run))
         return replace(ledger, t=run.t)
-
-    def _impulses(self, run: Trajectory) -> dict[str, Any]:
-        """Return the events that have entries in the ledger, and the work of impulses by entries."""
-        if self.stick_slip is None or not self.stick_slip.impulses:
-            return {}
-        from dalembert.analysis.run_ledger import entry_count
-
-        events, count = self.stick_slip.changing_events, entry_count(self.dynamics)
-        found: list[tuple[float, Floats]] = []
-        began = self.stick_slip.segments[0].path.t[0]
-        for impulse in self.stick_slip.impulses:
-            if impulse.t < run.t[0] or impulse.t == began:
-                continue  # before the first output, which at the start is the state after an impact
-            work = np.zeros((2, count + len(events)))
-            if impulse.work is not None:
-                work[:, : impulse.work.shape[1]] = impulse.work
-            if impulse.event:
-                work[:, count + events.index(impulse.event)] = impulse.event_work
-            found.append((impulse.t, work))
-        return {"events": events, "impulses": found}
-
-    def _integrated_segments(self, run: Trajectory) -> list[IntegratedSegment]:
-        """Return the parts of a run that were integrated one by one; none if it was integrated as a whole."""
-        from dalembert.analysis.run_ledger import entry_count
-
-        segments: list[IntegratedSegment] = []
-        start, last = float(run.t[0]), float(run.t[-1])
-        plant = None if self.sampled is None else self.sampled.plant
-        for path, values in plant.segments if isinstance(plant, SmoothPlant) else []:
-            end = min(float(path.t[-1]), last)
-            if end > start:
-                segments.append(
-                    IntegratedSegment(self.dynamics, values, path, start, end, np.arange(entry_count(self.dynamics)))
-                )
-                start = end
-        if self.stick_slip is None:
-            return segments
-        for segment in self.stick_slip.segments:
-            phase, end = segment.phase, min(segment.end, last)
-            if end > start:
-                entries = ledger_entries(phase.mode, self.stick_slip.system)
-                segments.append(IntegratedSegment(phase.mode.dynamics, phase.values, segment.path, start, end, entries))
-                start = end
-        return segments
 
 
 def times_within(run: Trajectory, times: Any) -> Floats:

@@ -74,6 +74,7 @@ def largest_cone_margin(cones: Cones, start: Floats) -> tuple[Floats, Floats]:
     own, x = cones, np.zeros((0, 0))
     if len(left):
         own = cones.some(margin <= 0)
+        # m begins below the margin, where all logarithms are defined
         x = np.concatenate([z[left], (margin[left] - 1.0 - np.abs(margin[left]))[:, None]], axis=1)
     weight = np.ones(len(left))
     for _ in range(MAX_NEWTON_STEPS):
@@ -135,6 +136,7 @@ def _derivatives(cones: Cones, x: Floats, weight: Floats) -> tuple[Floats, Float
     inside = limit - m
     own = np.concatenate([cones.S, -np.ones((*cones.s.shape, 1))], axis=2)
     along = np.concatenate([cones.F, np.zeros((*cones.f.shape, 1))], axis=3)
+    # as a product: the difference of squares would lose the digits of a small distance
     square = (inside - np.linalg.norm(force, axis=2)) * (inside + np.linalg.norm(force, axis=2))
     change = 2 * inside[:, :, None] * own - 2 * np.einsum("tkc,tkca->tka", force, along)
     change = change / square[:, :, None]

@@ -152,9 +152,15 @@ class Segment:
         return {c for c in self.phase.directions if self._has_stopped(c, y)}
 
     def _has_stopped(self, contact: Contact, y: Floats) -> bool:
-        if len(contact.velocity) == 1 and self.phase.has_turned(contact, self.last, y):
-            return True  # on a line, a velocity can leave its direction only through zero
-        return bool(self.phase.speed(contact, self.last, y) <= REST_SPEED_RATIO * self.peak_speeds[contact])
+        phase, speed = self.phase, self.phase.speed(contact, self.last, y)
+        if speed <= REST_SPEED_RATIO * self.peak_speeds[contact]:
+            return True
+        if len(contact.velocity) == 1:  # on a line, a velocity can leave its direction only through zero
+            return bool(phase.has_turned(contact, self.last, y))
+        # steps that miss the instant of rest leave a slip that turns but does not slow down
+        slows = speed < phase.speed(contact, self.path.t[0], self.path.y[0])
+        turned = phase.directions[contact].any() and phase.has_turned(contact, self.last, y)
+        return bool(turned and not slows and phase.is_unresolved(contact, self.last, y))
 
 
 def integrate_segment(

@@ -164,6 +164,7 @@ def _align_slip_directions(phase: Phase, released: Collection[Contact], y: Float
             along = replace(phase, directions={**phase.directions, contact: direction})
             return _slip_acceleration(along, contact, planar, y, t)
 
+        # γ: a smaller one may oscillate between opposite directions
         axes = np.eye(len(contact.velocity))
         largest = np.linalg.norm([slides(axis) - slides(-axis) for axis in axes]) / 2
         for _ in range(MAX_DIRECTION_ITERATIONS):

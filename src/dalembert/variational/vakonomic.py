@@ -190,8 +190,8 @@ def _problems(system: System) -> list[str]:
     if system.laws:
         laws = quoted(placed.kind for placed in system.laws)
         problems.append(
-            f"a vakonomic system must be ideal, since a stationary action knows no `nonideal` force; it has {laws}. "
-            f"Leave it out, or use `da.simulate`."
+            f"a vakonomic system must be ideal, since a stationary action has no `nonideal` force; the system has "
+            f"{laws}. Leave it out, or use `da.simulate`."
         )
     return problems
 

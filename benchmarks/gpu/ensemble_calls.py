@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from benchmarks.gpu.problems import Problem
+from benchmarks.gpu.gpu_problems import Problem
 
 FIRST = 256
 """Members that show whether the kernel answers for them."""

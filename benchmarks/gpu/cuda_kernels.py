@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.gpu.problems import DISC, NUMBERS, Problem
+from benchmarks.gpu.gpu_problems import DISC, NUMBERS, Problem
 
 SOURCE = Path(__file__).parent / "kernels.cu"
 ENTRIES = {
