@@ -58,10 +58,7 @@ class Descent:
 
     def nearest(self) -> Floats:
         """Return the nearest point on the constraints, or the best approximation that was found."""
-        elimination = self.code.elimination
-        assert elimination is not None
-        elimination.used = self.rows
-        x, before = self.on_constraints(self.start), np.inf
+        x, before = self.on_constraints_from_start(), np.inf
         for _ in range(MOST_DESCENT_STEPS if self.holds(x) else 0):
             step, slope = self.step(x)
             # the last steps shorten the distance by less than its rounding, but still reduce the slope
@@ -70,6 +67,13 @@ class Descent:
                 break
             x, before = found, slope
         return x
+
+    def on_constraints_from_start(self) -> Floats:
+        """Return a point on the constraints near the given one, or the best approximation that was found."""
+        elimination = self.code.elimination
+        assert elimination is not None
+        elimination.used = self.rows
+        return self.on_constraints(self.start)
 
     def evaluate(self, x: Floats) -> None:
         self.state[self.level] = np.ascontiguousarray(x)

@@ -28,6 +28,7 @@ from dalembert.integration.sparse_masses import refuse_undetermined_motion
 from dalembert.integration.sparse_motion import refuse_unmet_servos, solution
 from dalembert.integration.sparse_start import nearest_sparse_state, projection_notes, require_start
 from dalembert.integration.sparse_steps import NoStepError, SparseStep, SparseSteps
+from dalembert.integration.sparse_tangents import FIRST_STEPS, REJECTED_PART, only_touching
 from dalembert.integration.trajectory import Trajectory
 from dalembert.native.protocol import Control
 from dalembert.native.sparse_system import LargeDynamics
@@ -72,6 +73,7 @@ class SparseRun:
         )
         for step in self.steps.all_steps(y, float(self.times[0]), float(self.times[-1])):
             self.step_times.append(step.t)
+            self._examine(y, step.t)
             if watch is not None:
                 self.saturation = watch.after(step)
             last = None if events is None else self._last_event(events, step)
@@ -84,6 +86,18 @@ class SparseRun:
                     self._keep(np.array(last.before), end)
                 return
             bar.show(step.t, len(self.step_times))
+
+    def _examine(self, start: Floats, t: float) -> None:
+        """Raise an error if many of the first steps were rejected because constraints only touch at the start."""
+        count = len(self.step_times)
+        if count != FIRST_STEPS or self.steps.rejected < REJECTED_PART * count:
+            return
+        rows, t0 = self.steps.rows, float(self.times[0])
+        reason = only_touching(self.steps, start, t0, t)
+        if reason:
+            raise NoStepError(t, reason)
+        self.steps.rows = rows
+        self.steps.restart()
 
     def _last_event(self, events: EventWatch, step: SparseStep) -> RunEvent | None:
         """Record the events within a step; return the one that ends the motion, if any."""

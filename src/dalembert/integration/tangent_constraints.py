@@ -50,7 +50,7 @@ def only_touching(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, 
     # at twice each time as well: a residual of the motion grows by a power of time, and rounding does not
     times = TIMES_AHEAD * (end - t)
     pairs = [
-        [_residuals(dynamics, native, _ahead(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead)]
+        [_residuals(dynamics, native, predicted(y, slope, h), t + h, left_out) for h in (ahead, 2 * ahead)]
         for ahead in times
     ]
     for limit, (ahead, (once, twice)) in product(VIOLATION_FACTORS, [*zip(times, pairs, strict=True)]):
@@ -61,14 +61,14 @@ def only_touching(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, 
         if not violated.any():
             continue
         if not (violated & grows).any() or _can_follow(
-            dynamics, native.p, y, _ahead(y, slope, ahead), t + ahead, positions
+            dynamics, native.p, y, predicted(y, slope, ahead), t + ahead, positions
         ):
             return ""
         return _message(dynamics, native, y, t, left_out[int(np.argmax(violated & grows))])
     return ""
 
 
-def _ahead(y: Floats, slope: Floats, h: float) -> Floats:
+def predicted(y: Floats, slope: Floats, h: float) -> Floats:
     """Return the state after a time by a Taylor series."""
     q, qd = np.split(y, 2)
     a = slope[len(q) : 2 * len(q)]
@@ -104,8 +104,12 @@ def _message(dynamics: Dynamics, native: NativeSteps, y: Floats, t: float, row: 
     shares = np.linalg.lstsq(A[rows].T, A[row])[0] * np.linalg.norm(A[rows], axis=1)
     others = [rows[k] for k in np.flatnonzero(np.abs(shares) > NAMED_PART * np.linalg.norm(A[row]))]
     names = " and ".join(f"`{dynamics.constraints[k]}`" for k in sorted([*others, row]))
+    return f"{names} must leave a motion possible; {advice_on_touching(t)}."
+
+
+def advice_on_touching(t: float) -> str:
+    """Return why constraints leave no motion possible, and what to do."""
     return (
-        f"{names} must leave a motion possible; at t = {t:.6g} they only touch: their gradients are dependent there, "
-        f"and motions that some of them allow leave the others. Start elsewhere, change one of them, or state what "
-        f"they amount to together."
+        f"at t = {t:.6g} they only touch: their gradients are dependent there, and motions that some of them allow "
+        f"leave the others. Start elsewhere, change one of them, or state what they amount to together"
     )
