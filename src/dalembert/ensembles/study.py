@@ -65,6 +65,14 @@ class Study:
     single: bool = False
 
     @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return self.system.coordinate_names
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        return self.system.constraint_names
+
+    @property
     def switches(self) -> bool:
         """Whether the motion has events, or contacts that open and close."""
         return bool(self.events) or not all_permanent(self.system)
