@@ -224,6 +224,21 @@ class EnsembleOutputs:
             kept[name] = np.where(finite, values, np.nan)
         return {name: values.reshape(N, T, *values.shape[1:]) for name, values in kept.items()}
 
+    def require_expressions(self, t: float) -> None:
+        """Raise an error for an expression that cannot be evaluated along the motions, before these are simulated."""
+        n, m = len(self.dynamics.coordinates), len(self.dynamics.constraints)
+        zero = {"acceleration": np.zeros((1, n)), "ideal_force": np.zeros((1, n))}
+        zero |= {"multipliers": np.zeros((1, m)), "reactions": np.zeros((1, m))}
+        q, qd = self.reference.q[:, :1].T, self.reference.qd[:, :1].T
+        named = dict(zip(self.parameters, self.reference.p[:, :1], strict=True))
+        view = _States(np.array([t]), q, qd, **zero, parameters=named, **self._names)
+        for name, expression in self.choice.expressions.items():
+            try:
+                with np.errstate(all="ignore"):
+                    values_along(view, self.system.symbols, expression)
+            except InputError as error:
+                raise InputError(str(error).replace("`expression`", f"`{name}` in `outputs`")) from None
+
     @property
     def _names(self) -> dict[str, Any]:
         return {"coordinates": self.dynamics.coordinates, "constraints": self.dynamics.constraints}

@@ -169,6 +169,7 @@ class StudyRunner:
         self.comparison = self._comparison()
         names = study.parameter_names if study.switches else self.dynamics.parameters
         self.outputs = EnsembleOutputs(study.system, self.dynamics, method, study.outputs, study.reference, names)
+        self.outputs.require_expressions(float(times[0]))
         self.ledgers = self._ledgers()
 
     def _runner(self) -> EnsembleRunner | SwitchingRunner:
