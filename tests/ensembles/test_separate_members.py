@@ -138,7 +138,7 @@ def test_events_of_members_by_other_methods():
     """Those that stop members end them, and are listed."""
     far, given = da.Event(x - 0.4, stop=True, name="far"), {"mu": np.array([0.1, 0.3])}
     start = (0, 1), (1, 0)
-    arguments = {"events": [far], "formulation": da.PseudoInverse()}
+    arguments = {"events": [far], "solver": da.Implicit()}
     many = da.simulate_ensemble(ball(), *start, TIMES, parameters=given, **arguments)
     last = da.simulate_ensemble(ball(), *start, TIMES, parameters=given, keep="end", **arguments)
     for k in range(2):
@@ -265,16 +265,24 @@ def functions():
 def test_members_of_a_system_of_functions(as_design):
     given = {"g": np.array([9.0, 10.0]), "l": 1.0, "c": 0.1}
     parameters = da.grid(given | {"x": 1.1}) if as_design else given
-    arguments = {"outputs": ("q", "multipliers", "ledger", 2 * x)}
+    arguments = {"outputs": ("q", "multipliers", 2 * x)}
     many = da.simulate_ensemble(functions(), (1, 0), (0, 0), TIMES, parameters=parameters, **arguments)
     for k in range(2):
         alone = single(functions(), given, k)
         np.testing.assert_allclose(many["q"][k], alone.q, atol=1e-14)
         np.testing.assert_allclose(many["multipliers"][k], alone.multipliers, rtol=1e-12)
-        np.testing.assert_allclose(many["work"][k], alone.ledger().work, atol=1e-12)
         np.testing.assert_allclose(many["2*x"][k], 2 * alone.q[:, 0], atol=1e-14)
     assert many["constraint"].values.tolist() == ["rod"]
     assert "for a `da.FunctionSystem`." in many.attrs["notes"]
+
+
+@pytest.mark.slow
+def test_the_ledger_of_a_system_of_functions():
+    given = {"g": np.array([9.0, 10.0]), "l": 1.0, "c": 0.1}
+    many = da.simulate_ensemble(functions(), (1, 0), (0, 0), TIMES, parameters=given, outputs="ledger")
+    ledger = single(functions(), given, 1).ledger()
+    assert many["entry"].values.tolist() == [entry.name for entry in ledger.entries]
+    np.testing.assert_allclose(many["work"][1], ledger.work, atol=1e-12)
 
 
 def test_a_system_of_functions_without_names():
