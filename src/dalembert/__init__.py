@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from dalembert.ensembles.designs import scatter as scatter
     from dalembert.ensembles.designs import sobol as sobol
     from dalembert.ensembles.ensemble import simulate_ensemble as simulate_ensemble
+    from dalembert.ensembles.variance_shares import variance_shares as variance_shares
     from dalembert.equation.answer import ConstrainedMotion as ConstrainedMotion
     from dalembert.equation.constrained_motion import constrained_motion as constrained_motion
     from dalembert.equation.dynamics import Dynamics as Dynamics
@@ -176,6 +177,7 @@ _MODULES = {
     "derivatives.periodic": "PeriodicMotion periodic_motion transition_matrix",
     "ensembles.designs": "grid latin scatter sobol",
     "ensembles.ensemble": "simulate_ensemble",
+    "ensembles.variance_shares": "variance_shares",
     "equation.answer": "ConstrainedMotion",
     "equation.constrained_motion": "constrained_motion",
     "equation.dynamics": "Dynamics",

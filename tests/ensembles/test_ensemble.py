@@ -1,5 +1,7 @@
 """Many motions at once: each the same as alone, failures marked, summaries in bounded memory."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -8,6 +10,8 @@ import dalembert as da
 from dalembert.ensembles import native_members, runner
 from dalembert.ensembles.members import members_of
 from dalembert.ensembles.summary import Summary
+from dalembert.integration.row_selection import are_independent_rows
+from dalembert.lowering.build import build
 from helpers import CHAIN_NUMBERS, chain, chain_state, pendulum
 
 TIMES = np.linspace(0, 1, 5)
@@ -199,3 +203,54 @@ def test_arrays_of_starts_are_read_in_place() -> None:
     da.simulate_ensemble(da.System((x, y), sp.eye(2), (0, -9.81), rod), q0, qd0, [0, 1])
     np.testing.assert_array_equal(q0, [[1.0, 0.0], [0.6, -0.8]])
     assert not qd0.any()
+
+
+def repeated_rods(count):
+    """A chain of rods, of which the first is stated twice and the last a third time, mixed with the first."""
+    q = da.coordinates([f"{axis}{k}" for k in range(count) for axis in "xy"])
+    points = [(sp.S.Zero, sp.S.Zero), *zip(q[::2], q[1::2], strict=True)]
+    rods = [(b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1 for a, b in pairwise(points)]
+    stated = [*rods, 2 * rods[0], 3 * rods[-1] + rods[0]]
+    return da.System(q, sp.eye(2 * count), [0, -da.parameters("g")] * count, [da.Constraint(rod) for rod in stated])
+
+
+def test_members_that_rounding_gives_other_rows_are_not_handed_over():
+    """Which of two equal rows is selected is rounding, and differs from member to member."""
+    links, angles = 3, np.linspace(0.1, 2.9, 400)
+    rod = np.stack([np.sin(angles), -np.cos(angles)], axis=1)
+    starts = np.concatenate([rod * (k + 1) for k in range(links)], axis=1)
+    system, times = repeated_rods(links), [0, 0.3]
+    many = da.simulate_ensemble(system, starts, np.zeros(2 * links), times, parameters={"g": 9.81})
+    assert many.attrs["handed_over"] == 0
+    for k in range(0, 400, 40):
+        alone = da.simulate(system, starts[k], np.zeros(2 * links), times, parameters={"g": 9.81})
+        np.testing.assert_allclose(many["q"][k], alone.q, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("levels", [("position",) * 4, ("velocity", "position", "velocity", "position")])
+def test_rows_that_may_be_used_span_the_others(levels):
+    """Beside ranks by singular values, level by level: rows of a level must depend on those of it and of lower ones."""
+    rng, x = np.random.default_rng(4), da.coordinates("x y z")
+    a = da.parameters([f"a{i}{j}" for i in range(4) for j in range(3)])
+    rates = [q.diff(da.t) for q in x]
+    rows = [
+        sum(c * q for c, q in zip(a[3 * i : 3 * i + 3], x if level == "position" else rates, strict=True))
+        for i, level in enumerate(levels)
+    ]
+    system = da.System(x, sp.diag(1, 2, 3), (0, 0, 0), [da.Constraint(row) for row in rows])
+    dynamics, A = build(system), rng.integers(-1, 2, (500, 4, 3)).astype(float)
+    numbers = dict(zip(map(str, a), A.reshape(500, 12).T, strict=True))
+    p = np.stack([numbers[name] for name in dynamics.parameters], axis=1)
+    found_any = np.zeros(2, bool)
+    for chosen in [(0, 1), (1, 3), (0, 1, 3), (2,), ()]:
+        found = are_independent_rows(dynamics, chosen, np.zeros((500, 6)), 0.0, p)
+        numbers_of_levels = np.array([level == "velocity" for level in levels], int)
+        for k, own in enumerate(found):
+            fit = len(chosen) == np.linalg.matrix_rank(A[k][list(chosen)]) if chosen else True
+            for level in (0, 1):
+                below = numbers_of_levels <= level
+                used = [i for i in chosen if below[i]]
+                fit &= np.linalg.matrix_rank(A[k][below]) == (np.linalg.matrix_rank(A[k][used]) if used else 0)
+            assert own == fit
+        found_any |= [found.any(), (~found).any()]
+    assert found_any.all()

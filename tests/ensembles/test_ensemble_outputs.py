@@ -6,6 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert.ensembles import ensemble_outputs, runner
+from dalembert.ensembles.study import StudyRunner
 
 x, y = da.coordinates("x y")
 m, g, length = da.parameters("m g l")
@@ -100,3 +101,26 @@ def test_outputs_that_a_system_does_not_have():
     block = da.System((x, y), sp.eye(2), (0, -9.81), da.Constraint(y, name="floor", nonideal=da.Coulomb(0.3)))
     with pytest.raises(da.InputError, match="whose contacts can stick must be"):
         da.simulate_ensemble(block, (0, 0), [(1, 0)], TIMES, outputs=("q", "ideal_force"), step=0.01)
+
+
+@pytest.mark.parametrize("keep", ["times", "summary"])
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (sp.Symbol("w"), r"`w` in `outputs` must consist of coordinates of the run .*unknown: `w`"),
+        (da.multiplier("rope"), r"in `outputs` must consist of .*unknown: `multiplier\(rope\)`"),
+        (sp.Integer(3), r"`3` in `outputs` must depend on the motion"),
+    ],
+)
+def test_expressions_that_cannot_be_evaluated_are_refused_before_any_motion(expression, message, keep, monkeypatch):
+    monkeypatch.setattr(StudyRunner, "__call__", None)
+    with pytest.raises(da.InputError, match=message):
+        da.simulate_ensemble(
+            pendulum(),
+            (1, 0),
+            (0, 0),
+            [0, 1],
+            parameters={"m": 1.0, "g": [9.0, 10.0], "l": 1.0},
+            outputs=[expression],
+            keep=keep,
+        )

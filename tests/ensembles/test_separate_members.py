@@ -3,6 +3,7 @@
 from types import MappingProxyType
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
@@ -137,7 +138,7 @@ def test_events_of_members_by_other_methods():
     """Those that stop members end them, and are listed."""
     far, given = da.Event(x - 0.4, stop=True, name="far"), {"mu": np.array([0.1, 0.3])}
     start = (0, 1), (1, 0)
-    arguments = {"events": [far], "formulation": da.PseudoInverse()}
+    arguments = {"events": [far], "solver": da.Implicit()}
     many = da.simulate_ensemble(ball(), *start, TIMES, parameters=given, **arguments)
     last = da.simulate_ensemble(ball(), *start, TIMES, parameters=given, keep="end", **arguments)
     for k in range(2):
@@ -249,6 +250,54 @@ REFUSED = [
 def test_refusals(arguments, message):
     with pytest.raises(da.InputError, match=message):
         da.simulate_ensemble(PENDULUM, (1, 0), (0, 0), TIMES, **{"parameters": PARAMETERS} | arguments)
+
+
+def functions():
+    return da.FunctionSystem(
+        mass_matrix=lambda q, qd, t, p: jnp.eye(2),
+        applied_force=lambda q, qd, t, p: jnp.array([0.0, -p["g"]]) - p["c"] * qd,
+        constraints=(da.FunctionConstraint(lambda q, t, p: q @ q - p["l"] ** 2, "position", name="rod"),),
+        coordinates=("x", "y"),
+    )
+
+
+@pytest.mark.parametrize("as_design", [False, True])
+def test_members_of_a_system_of_functions(as_design):
+    given = {"g": np.array([9.0, 10.0]), "l": 1.0, "c": 0.1}
+    parameters = da.grid(given | {"x": 1.1}) if as_design else given
+    arguments = {"outputs": ("q", "multipliers", 2 * x)}
+    many = da.simulate_ensemble(functions(), (1, 0), (0, 0), TIMES, parameters=parameters, **arguments)
+    for k in range(2):
+        alone = single(functions(), given, k)
+        np.testing.assert_allclose(many["q"][k], alone.q, atol=1e-14)
+        np.testing.assert_allclose(many["multipliers"][k], alone.multipliers, rtol=1e-12)
+        np.testing.assert_allclose(many["2*x"][k], 2 * alone.q[:, 0], atol=1e-14)
+    assert many["constraint"].values.tolist() == ["rod"]
+    assert "for a `da.FunctionSystem`." in many.attrs["notes"]
+
+
+@pytest.mark.slow
+def test_the_ledger_of_a_system_of_functions():
+    given = {"g": np.array([9.0, 10.0]), "l": 1.0, "c": 0.1}
+    many = da.simulate_ensemble(functions(), (1, 0), (0, 0), TIMES, parameters=given, outputs="ledger")
+    ledger = single(functions(), given, 1).ledger()
+    assert many["entry"].values.tolist() == [entry.name for entry in ledger.entries]
+    np.testing.assert_allclose(many["work"][1], ledger.work, atol=1e-12)
+
+
+def test_a_system_of_functions_without_names():
+    system = da.FunctionSystem(
+        mass_matrix=lambda q, qd, t, p: jnp.eye(1), applied_force=lambda q, qd, t, p: -p["k"] * q
+    )
+    many = da.simulate_ensemble(system, [[1.0], [2.0]], (0,), TIMES, parameters={"k": 4.0})
+    assert many["coordinate"].values.tolist() == ["q1"]
+    np.testing.assert_allclose(many["q"][1, :, 0], 2 * np.cos(2 * TIMES), atol=1e-8)
+    with pytest.raises(da.InputError, match="`multipliers` in `outputs` needs a system with constraints"):
+        da.simulate_ensemble(system, [[1.0]], (0,), TIMES, parameters={"k": 4.0}, outputs="multipliers")
+    with pytest.raises(da.InputError, match="`k` has more than one axis"):
+        da.simulate_ensemble(system, [[1.0]], (0,), TIMES, parameters={"k": np.ones((2, 2))})
+    with pytest.raises(da.InputError, match=r"`events` need a `da.System`"):
+        da.simulate_ensemble(system, [[1.0]], (0,), TIMES, parameters={"k": 4.0}, events=[da.Event(x, name="zero")])
 
 
 def test_a_large_system_has_no_ledgers_of_members():

@@ -61,7 +61,7 @@ def is_integrated_with_plant(control: Controller) -> bool:
     return control.period is None and control.adaptive is None
 
 
-def under_control(plant: System, control: Any) -> tuple[System, tuple[str, ...]]:
+def under_control(plant: Any, control: Any) -> tuple[System, tuple[str, ...]]:
     """Return a plant under a controller, with held inputs if it is sampled, and the parameters that it is given."""
     _require_controller(plant, control)
     system = with_controller(plant, control) if control.period is None else with_held_inputs(plant, control)

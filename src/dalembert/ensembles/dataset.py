@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def labels_of(study: AnyStudy, layout: EnsembleLayout) -> dict[str, Any]:
     """Return the labels of all dimensions."""
-    names: dict[str, Any] = {"time": study.kept_times, "coordinate": list(study.system.coordinate_names)}
-    if study.system.constraint_names:
-        names["constraint"] = list(study.system.constraint_names)
+    names: dict[str, Any] = {"time": study.kept_times, "coordinate": list(study.coordinate_names)}
+    if study.constraint_names:
+        names["constraint"] = list(study.constraint_names)
     if entries := study.ledger_entries:
         names["entry"] = [entry.name for entry in entries]
         names["kind"] = (("entry",), [entry.kind for entry in entries])

@@ -38,9 +38,8 @@ def is_design(given: Any) -> bool:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The members of an ensemble, their layout, the system that they share, and a note on their starts."""
+    """The members of an ensemble, their layout, and a note on their starts."""
 
-    system: System
     members: Members
     layout: EnsembleLayout
     note: str
@@ -62,8 +61,8 @@ def prepared_ensemble(
     method: Method,
     control: Controller | None,
     further: tuple[str, ...] = (),
-) -> Ensemble:
-    """Return the members described by a design or by arrays, for a system with its controller and first integrals.
+) -> tuple[System, Ensemble]:
+    """Return a system with its controller and first integrals, and the members described by a design or by arrays.
 
     ``further`` are names of parameters that only events have; they come after those of the system.
     """
@@ -86,7 +85,7 @@ def prepared_ensemble(
     if method.drift.integrals:
         system, p = conserved_members(system, method, t0, members.y, members.p)
         members = replace(members, p=p)
-    return Ensemble(system, members, layout, note)
+    return system, Ensemble(members, layout, note)
 
 
 def members_with(members: Members, names: Sequence[str], chosen: Sequence[str]) -> Members:

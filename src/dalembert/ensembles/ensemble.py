@@ -17,7 +17,7 @@ from dalembert.ensembles.ensemble_layout import refuse_taken_names
 from dalembert.ensembles.ensemble_outputs import output_choice
 from dalembert.ensembles.ledger_outputs import LEDGER, refuse_names_of_ledger
 from dalembert.ensembles.member_events import refuse_stopping_events
-from dalembert.ensembles.separate_ensemble import reason_to_separate, refuse_gpu, separate_study
+from dalembert.ensembles.separate_ensemble import reason_to_separate, refuse_gpu, separate_study, sized_for
 from dalembert.ensembles.single_precision import refuse_single
 from dalembert.ensembles.store import checked_store
 from dalembert.ensembles.study import Study
@@ -27,18 +27,19 @@ from dalembert.errors import InputError
 from dalembert.integration.drift import Drift, Projection
 from dalembert.model.active_system import all_permanent
 from dalembert.model.event import Event, further_parameters
+from dalembert.model.function_system import FunctionSystem
 from dalembert.model.input_values import time_values
 from dalembert.model.signal_ranges import require_in_range
-from dalembert.model.system import System, kind_of_object
+from dalembert.model.system import System
 from dalembert.runs.event_run import checked_events
-from dalembert.settings import method_of
+from dalembert.settings import AnySystem, method_of, require_system
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
 def simulate_ensemble(
-    system: System,
+    system: AnySystem,
     q0: Any,
     qd0: Any,
     times: Any,
@@ -72,8 +73,9 @@ def simulate_ensemble(
     those with events, or with contacts that open and close; with friction in a plane, with fixed steps or on a GPU, a
     member whose contact comes to rest is simulated separately.
 
-    With a ``solver`` or a ``formulation``, ``allow_violation``, a sampled or an adaptive controller, or a large system,
-    members are simulated one after another by ``da.simulate``, here or by the workers of a cluster.
+    With a ``solver`` or a ``formulation``, ``allow_violation``, a sampled or an adaptive controller, a large system or
+    a ``da.FunctionSystem``, members are simulated one after another by ``da.simulate``, here or by the workers of a
+    cluster.
 
     Parameters
     ----------
@@ -141,8 +143,9 @@ def simulate_ensemble(
     >>> print(many["q"].sel(coordinate="x", time=1).values.round(4))
     [-0.9689 -0.9809 -0.9889]
     """
-    if not isinstance(system, System):
-        raise InputError(f"`system` must be a `da.System`; got {kind_of_object(system)}.")
+    require_system(system)
+    if isinstance(system, FunctionSystem):
+        system = sized_for(system, q0, parameters)
     if keep not in ("times", "end", "summary"):
         raise InputError(f'`keep` must be "times", "end" or "summary"; got {keep!r}.')
     if device not in ("cpu", "gpu"):
@@ -158,7 +161,8 @@ def simulate_ensemble(
     arguments: dict[str, Any] = {"drift": drift, "solver": solver, "formulation": formulation, "control": control}
     arguments |= {"rtol": rtol, "atol": atol, "step": step, "max_steps": max_steps, "max_step": max_step}
     arguments |= {"allow_violation": allow_violation, "events": () if events in ((), []) else events}
-    if why := reason_to_separate(system, arguments):
+    why = reason_to_separate(system, arguments)
+    if not isinstance(system, System) or why:
         refuse_gpu(device, precision, why)
         study, ensemble = separate_study(system, (q0, qd0), times, parameters, arguments, why, keep, choice, levels)
     else:
@@ -168,9 +172,9 @@ def simulate_ensemble(
             system, events = checked_events(system, events, method, control)
             _refuse_for_events(events, keep, device)
             further = further_parameters(system, events)
-        ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
+        system, ensemble = prepared_ensemble(system, q0, qd0, times, parameters, method, control, further)
         study = Study(
-            ensemble.system,
+            system,
             method,
             times,
             keep,
@@ -184,7 +188,7 @@ def simulate_ensemble(
             single=precision == "single",
         )
         if study.single:
-            refuse_single(ensemble.system, method, device, ensemble.reference)
+            refuse_single(system, method, device, ensemble.reference)
     if choice.ledger:
         refuse_names_of_ledger([*ensemble.layout.sizes, *ensemble.layout.labels])
     if keep != "summary":

@@ -25,6 +25,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of
 from dalembert.integration.path_outputs import outputs_at
 from dalembert.integration.row_selection import is_refined, rows_for
+from dalembert.lowering.build import build
 from dalembert.lowering.expressions_along import ArrayStates, values_along
 from dalembert.lowering.native_system import NativeSystem
 from dalembert.lowering.outputs_of_many import OutputsOfMany, outputs_of_many
@@ -32,6 +33,8 @@ from dalembert.model import graph
 from dalembert.model.ordering import quoted
 from dalembert.model.symbols import ideal_force, multiplier, reaction
 from dalembert.model.system import System
+from dalembert.runs.simulated_run import symbols_of
+from dalembert.settings import AnySystem
 
 OF_STATES = ("q", "qd")
 OF_COORDINATES = ("acceleration", "ideal_force", "nonideal_force")
@@ -86,7 +89,7 @@ def _has_forces(expression: Any) -> bool:
     return second or graph.has_kind(expression, ideal_force, multiplier, reaction)
 
 
-def output_choice(system: System, given: Any) -> OutputChoice:
+def output_choice(system: AnySystem, given: Any) -> OutputChoice:
     """Return the outputs of the argument ``outputs``: names, expressions, or a mapping from names to either."""
     entries = given.items() if isinstance(given, Mapping) else [(None, one) for one in _listed(given)]
     names: list[str] = []
@@ -114,15 +117,21 @@ def output_choice(system: System, given: Any) -> OutputChoice:
     return OutputChoice(tuple(dict.fromkeys(names)), expressions)
 
 
-def _readable(system: System, expression: Any) -> str:
-    return str(expression) if system.is_large else system.symbols.readable(expression)
+def _readable(system: AnySystem, expression: Any) -> str:
+    if isinstance(system, System) and system.is_large:
+        return str(expression)
+    return symbols_of(system, build(system)).readable(expression)
+
+
+def _has_constraints(system: AnySystem) -> bool:
+    return bool(system.constraint_names if isinstance(system, System) else system.constraints)
 
 
 def _listed(given: Any) -> list[Any]:
     return [*given] if isinstance(given, (tuple, list)) else [given]
 
 
-def _checked_name(system: System, name: str) -> str:
+def _checked_name(system: AnySystem, name: str) -> str:
     if name not in KNOWN_OUTPUTS:
         raise InputError(f"`outputs` must be expressions, or among {quoted(KNOWN_OUTPUTS)}; got `{name}`.")
     if name == "energy" and system.lagrangian is None:
@@ -130,7 +139,7 @@ def _checked_name(system: System, name: str) -> str:
             '"energy" in `outputs` needs a system with a Lagrangian; this one has none. State it with '
             "`da.System.from_lagrangian`."
         )
-    if name in OF_CONSTRAINTS and not system.constraint_names:
+    if name in OF_CONSTRAINTS and not _has_constraints(system):
         raise InputError(f"`{name}` in `outputs` needs a system with constraints; this one has none.")
     return name
 
@@ -198,6 +207,21 @@ class EnsembleOutputs:
                 values = values_along(view, self.system.symbols, expression)
             kept[name] = np.where(finite, values, np.nan)
         return {name: values.reshape(N, T, *values.shape[1:]) for name, values in kept.items()}
+
+    def require_expressions(self, t: float) -> None:
+        """Raise an error for an expression that cannot be evaluated along the motions, before these are simulated."""
+        n, m = len(self.dynamics.coordinates), len(self.dynamics.constraints)
+        zero = {"acceleration": np.zeros((1, n)), "ideal_force": np.zeros((1, n))}
+        zero |= {"multipliers": np.zeros((1, m)), "reactions": np.zeros((1, m))}
+        q, qd = self.reference.q[:, :1].T, self.reference.qd[:, :1].T
+        named = dict(zip(self.parameters, self.reference.p[:, :1], strict=True))
+        view = _States(np.array([t]), q, qd, **zero, parameters=named, **self._names)
+        for name, expression in self.choice.expressions.items():
+            try:
+                with np.errstate(all="ignore"):
+                    values_along(view, self.system.symbols, expression)
+            except InputError as error:
+                raise InputError(str(error).replace("`expression`", f"`{name}` in `outputs`")) from None
 
     @property
     def _names(self) -> dict[str, Any]:

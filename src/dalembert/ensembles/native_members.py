@@ -21,7 +21,7 @@ from dalembert.errors import InputError
 from dalembert.integration.default_tolerances import USUAL_ATOL
 from dalembert.integration.method import Method
 from dalembert.integration.native_steps import cure_of, in_machine_code
-from dalembert.integration.row_selection import is_refined, rows_for, rows_for_many
+from dalembert.integration.row_selection import are_independent_rows, is_refined, rows_for
 from dalembert.integration.start_states import terms_of_states
 from dalembert.integration.step_check import off_constraints, projects_fixed_steps
 from dalembert.integration.time_segments import TimeSegment, segments_of, settled_times
@@ -240,14 +240,13 @@ class NativeMembers:
         return self._integrator
 
     def _use_same_rows(self, members: Members) -> NDArray[np.bool_]:
-        """Return for which members the rows in use are those that a single run of the member would use."""
+        """Return for which members the rows in use are those that a single run would use, or as good."""
         y, p, t0 = np.ascontiguousarray(members.y.T), np.ascontiguousarray(members.p.T), float(self.times[0])
-        own = np.isin(np.arange(len(self.dynamics.levels)), self._rows)
         with np.errstate(all="ignore"):  # members with values that are not finite are not completed anyway
-            same = np.asarray((rows_for_many(self.dynamics, y, t0, p) == own).all(axis=1))
-            for k in np.flatnonzero(~same):  # rounding may decide between equal rows
-                same[k] = rows_for(self.dynamics, y[k], t0, p[k]) == self._rows
-        return same
+            fit = are_independent_rows(self.dynamics, self._rows, y, t0, p)
+            for k in np.flatnonzero(~fit & members.finite):
+                fit[k] = rows_for(self.dynamics, y[k], t0, p[k]) == self._rows
+        return fit
 
 
 def _multithreaded(motions: MotionBatch, threads: int | None) -> BatchIntegrator:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dalembert.analysis.ledger_entries import Entry
+from dalembert.analysis.ledger_entries import Entry, entries_of
 from dalembert.common.array_types import Floats
 from dalembert.control.controlled_plant import is_integrated_with_plant, under_control
 from dalembert.control.controller import Controller
@@ -26,26 +26,53 @@ from dalembert.hybrid.moreau_jean import MoreauJean
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, all_permanent, starting_system
 from dalembert.model.event import Event, further_parameters
+from dalembert.model.function_system import FunctionSystem
+from dalembert.model.input_values import as_numbers
+from dalembert.model.large_statement import LargeStatement
 from dalembert.model.ordering import by_name
 from dalembert.model.system import System
 from dalembert.runs.event_run import checked_events
 from dalembert.runs.stepped_run import refuse_other_methods
-from dalembert.settings import method_of
+from dalembert.settings import AnySystem, method_of
 from dalembert.verbs import consistent_state
 
 
-def reason_to_separate(system: System, arguments: Mapping[str, Any]) -> str:
+def sized_for(system: FunctionSystem, q0: Any, parameters: Any) -> FunctionSystem:
+    """Return a system of functions with names for its coordinates and parameters, from the arguments of an ensemble."""
+    count = len(q0) if isinstance(q0, Mapping) else int(np.atleast_1d(as_numbers(q0, "q0")).shape[-1])
+    coordinates = system.sized(count, ()).coordinate_names
+    states = {"member", *coordinates, *(f"{name}'" for name in coordinates)}
+    given = (
+        map(str, as_dataset(parameters).variables)
+        if is_design(parameters)
+        else by_name({} if parameters is None else parameters, "parameters", "parameter")[0] or ()
+    )
+    return system.sized(count, [name for name in given if name not in states])
+
+
+def _is_large(system: AnySystem) -> bool:
+    return isinstance(system, System) and system.is_large
+
+
+def _statement(system: AnySystem) -> LargeStatement | None:
+    return system.statement if isinstance(system, System) else None
+
+
+def reason_to_separate(system: AnySystem, arguments: Mapping[str, Any]) -> str:
     """Return for what members must be simulated separately by ``da.simulate``; empty if for nothing."""
     control = arguments["control"]
     sampled = isinstance(control, Controller) and not is_integrated_with_plant(control)
     reasons = [f"`{name}`" for name in ("solver", "formulation") if arguments[name] is not None]
     reasons += ["`allow_violation`"] if arguments["allow_violation"] else []
     reasons += ["a sampled or adaptive `control`"] if sampled else []
-    reasons += [f"a system of {len(system.coordinate_names)} coordinates stated by arrays"] if system.is_large else []
+    if not isinstance(system, System):
+        reasons.append("a `da.FunctionSystem`")
+    elif system.is_large:
+        reasons.append(f"a system of {len(system.coordinate_names)} coordinates stated by arrays")
     return " and ".join(reasons)
 
 
-def checked_arguments(system: System, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def checked_arguments(system: AnySystem, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of ``da.simulate``, or raise an error if they are wrong for all members."""
     given = dict(arguments)
     method = ("formulation", "drift", "solver", "rtol", "atol", "step", "max_steps", "max_step")
@@ -54,13 +81,13 @@ def checked_arguments(system: System, arguments: Mapping[str, Any]) -> dict[str,
         refuse_other_methods(*(given[name] for name in others))
         return given
     checked = method_of(*(given[name] for name in method))
-    if not system.is_large and (given["events"] or not all_permanent(system)):
+    if not _is_large(system) and (given["events"] or not all_permanent(system)):
         _, given["events"] = checked_events(system, given["events"], checked, given["control"])
     return given
 
 
 def separate_members(
-    system: System, start: tuple[Any, Any], t0: float, parameters: Any, arguments: Mapping[str, Any]
+    system: AnySystem, start: tuple[Any, Any], t0: float, parameters: Any, arguments: Mapping[str, Any]
 ) -> tuple[Members, EnsembleLayout, dict[str, Any], tuple[str, ...], str]:
     """Return members, layout, parameters that are arrays, the names of the others, and a note on the starts."""
     if is_design(parameters):
@@ -71,18 +98,18 @@ def separate_members(
     members, layout, moved = laid_out(system.coordinate_names, names, *start, parameters)
     if not moved or arguments["allow_violation"]:
         return members, layout, fixed, names, ""
-    if not system.is_large:
-        dynamics = build(starting_system(system))
+    if not _is_large(system):
+        dynamics = build(starting_system(system) if isinstance(system, System) else system)
         started, note = consistent_starts(dynamics, members_with(members, names, dynamics.parameters), t0)
         return replace(members, q=started.q, qd=started.qd), layout, fixed, names, note
     return _on_constraints(system, members, names, fixed, t0), layout, fixed, names, ""
 
 
-def _parameter_names(system: System, parameters: Any, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Any]:
+def _parameter_names(system: AnySystem, parameters: Any, arguments: Mapping[str, Any]) -> tuple[tuple[str, ...], Any]:
     """Return the names of the parameters of members, and the given ones without those that only own servos need."""
     control, own = arguments["control"], system.parameter_names
-    if system.statement is not None:
-        own = tuple(system.statement.parameters)
+    if (statement := _statement(system)) is not None:
+        own = tuple(statement.parameters)
     elif arguments["events"]:
         own = (*own, *further_parameters(system, _listed(arguments["events"])))
     if control is None:
@@ -101,9 +128,10 @@ def _listed(events: Any) -> Sequence[Event]:
     return events if isinstance(events, (tuple, list)) else (events,)
 
 
-def _array_parameters(system: System, parameters: Any) -> tuple[dict[str, Any], Any]:
+def _array_parameters(system: AnySystem, parameters: Any) -> tuple[dict[str, Any], Any]:
     """Return the values of parameters that are arrays of a large statement, and the other parameters."""
-    sizes = {} if system.statement is None else system.statement.parameters
+    statement = _statement(system)
+    sizes = {} if statement is None else statement.parameters
     if not any(sizes.values()):
         return {}, parameters
     named = {str(name): parameters[name] for name in parameters.variables} if is_design(parameters) else None
@@ -118,7 +146,7 @@ def _array_parameters(system: System, parameters: Any) -> tuple[dict[str, Any], 
     return arrays, named if named is None else {name: value for name, value in named.items() if name not in arrays}
 
 
-def _on_constraints(system: System, members: Members, names: Sequence[str], fixed: Any, t0: float) -> Members:
+def _on_constraints(system: AnySystem, members: Members, names: Sequence[str], fixed: Any, t0: float) -> Members:
     """Return members of a large system at the nearest states that satisfy its constraints."""
     starts: list[Floats] = []
     for k in range(len(members)):
@@ -129,14 +157,17 @@ def _on_constraints(system: System, members: Members, names: Sequence[str], fixe
     return Members.at_states(np.ascontiguousarray(np.array(starts).T), members.p)
 
 
-def separate_entries(system: System, arguments: Mapping[str, Any]) -> tuple[Entry, ...]:
+def separate_entries(system: AnySystem, arguments: Mapping[str, Any]) -> tuple[Entry, ...]:
     """Return the entries of the ledgers of members."""
-    if system.is_large or isinstance(arguments["solver"], MoreauJean):
-        unfit = "`da.MoreauJean`" if not system.is_large else "a large system"
+    if _is_large(system) or isinstance(arguments["solver"], MoreauJean):
+        unfit = "a large system" if _is_large(system) else "`da.MoreauJean`"
         raise InputError(
             f'"{LEDGER}" in `outputs` is not available for ensembles with {unfit}; call `da.simulate(...).ledger()` '
             f"for each member."
         )
+    if not isinstance(system, System):
+        dynamics = build(system)
+        return tuple(entries_of(dynamics.constraints, dynamics.laws, dynamics.actuators))
     if arguments["control"] is not None:
         system = under_control(system, arguments["control"])[0]
     return member_entries(system, build(active_system(system)), _listed(arguments["events"]))
@@ -152,7 +183,7 @@ def refuse_gpu(device: str, precision: str, why: str) -> None:
 
 
 def separate_study(
-    system: System,
+    system: AnySystem,
     start: tuple[Any, Any],
     times: Floats,
     parameters: Any,
@@ -171,6 +202,8 @@ def separate_study(
         refuse_stopping_events(_listed(checked["events"]))
     entries = separate_entries(system, checked) if outputs.ledger else ()
     members, layout, fixed, names, note = separate_members(system, start, float(times[0]), parameters, checked)
-    switches = bool(checked["events"]) or (not system.is_large and not all_permanent(system))
+    switches = bool(checked["events"]) or (not _is_large(system) and not all_permanent(system))
+    rows = system.constraint_names if isinstance(system, System) else build(system).constraints
     what = times, keep, outputs, quantiles, len(members), entries, switches
-    return SeparateStudy(system, checked, why, fixed, names, *what), Ensemble(system, members, layout, note)
+    study = SeparateStudy(system, rows, checked, why, fixed, names, *what)
+    return study, Ensemble(members, layout, note)

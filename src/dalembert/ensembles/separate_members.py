@@ -23,7 +23,7 @@ from dalembert.ensembles.study import BlockResult, Findings, Study
 from dalembert.ensembles.summary import summaries_of
 from dalembert.errors import DalembertError, ModelError, SimulationError
 from dalembert.integration.trajectory import Trajectory
-from dalembert.model.system import System
+from dalembert.settings import AnySystem
 from dalembert.verbs import simulate
 
 BLOCK = 16
@@ -37,6 +37,7 @@ _one_at_a_time = Lock()
 class SeparateStudy:
     """An ensemble whose members are simulated separately, without its members: see ``study.Study``.
 
+    constraint_names   the names of its constraints
     arguments          of ``da.simulate``
     why                for what members are simulated separately
     fixed              parameters of all members that are arrays
@@ -45,7 +46,8 @@ class SeparateStudy:
     switches           whether the motion has events, or contacts that open and close
     """
 
-    system: System
+    system: AnySystem
+    constraint_names: tuple[str, ...]
     arguments: Mapping[str, Any]
     why: str
     fixed: Mapping[str, Any]
@@ -59,6 +61,10 @@ class SeparateStudy:
     switches: bool
     threads: int | None = None
     single: bool = False
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return self.system.coordinate_names
 
     @property
     def kept_times(self) -> Floats:
@@ -130,8 +136,7 @@ class SeparateRunner:
 
     def _outputs(self, found: list[_Member]) -> dict[str, Floats]:
         """Return the outputs (N, T, …) by name, NaN where a member did not get or failed."""
-        choice, system = self.study.outputs, self.study.system
-        n, m = len(system.coordinate_names), len(system.constraint_names)
+        choice, n, m = self.study.outputs, len(self.study.coordinate_names), len(self.study.constraint_names)
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys((*OF_STATES, *OF_COORDINATES), (n,))
         shapes |= dict.fromkeys(OF_CONSTRAINTS, (m,))
         values = {

@@ -65,6 +65,14 @@ class Study:
     single: bool = False
 
     @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        return self.system.coordinate_names
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        return self.system.constraint_names
+
+    @property
     def switches(self) -> bool:
         """Whether the motion has events, or contacts that open and close."""
         return bool(self.events) or not all_permanent(self.system)
@@ -161,6 +169,7 @@ class StudyRunner:
         self.comparison = self._comparison()
         names = study.parameter_names if study.switches else self.dynamics.parameters
         self.outputs = EnsembleOutputs(study.system, self.dynamics, method, study.outputs, study.reference, names)
+        self.outputs.require_expressions(float(times[0]))
         self.ledgers = self._ledgers()
 
     def _runner(self) -> EnsembleRunner | SwitchingRunner:

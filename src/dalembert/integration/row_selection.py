@@ -12,7 +12,7 @@ from dalembert.equation.dynamics import Dynamics, native_of
 from dalembert.native.elimination import needs_refinement
 from dalembert.numerics.linear_algebra import independent_rows, independent_rows_of_many
 from dalembert.numerics.mass import has_only_masses
-from dalembert.numerics.tolerances import RANK_TOLERANCE
+from dalembert.numerics.tolerances import CLEARLY_INDEPENDENT, RANK_TOLERANCE, TINY
 
 
 def is_refined(dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats) -> bool:
@@ -51,21 +51,49 @@ def rows_for_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> NDArray
 
     The result is an array (k, m); where M or A admit no selection, it holds no rows.
     """
+    B, usable = _in_mass_metric_of_many(dynamics, y, t, p)
+    found = np.zeros((len(y), len(dynamics.levels)), bool)
+    found[usable] = independent_rows_of_many(B, level_numbers(dynamics.levels), RANK_TOLERANCE)
+    return found
+
+
+def are_independent_rows(
+    dynamics: Dynamics, rows: tuple[int, ...], y: Floats, t: float, p: Floats
+) -> NDArray[np.bool_]:
+    """Return at which of k states y (k, 2n) some rows may be used: others than ``rows_for`` selects may be as good.
+
+    They must be clearly independent, and each of the other rows must depend on those of its own level and of lower
+    ones. Rounding decides which of two equal rows is selected; either may be used.
+    """
+    B, usable = _in_mass_metric_of_many(dynamics, y, t, p)
+    levels, left_out = np.asarray(level_numbers(dynamics.levels)), np.setdiff1d(np.arange(B.shape[1]), rows)
+    B = B / np.maximum(np.linalg.norm(B, axis=2, keepdims=True), TINY)
+    used = np.array(sorted(rows, key=lambda row: levels[row]), int)  # the rows of a level and of lower ones come first
+    Q, R = np.linalg.qr(np.swapaxes(B[:, used], 1, 2))
+    fit = (np.abs(np.einsum("kii->ki", R)) > CLEARLY_INDEPENDENT).all(axis=1)
+    for row in left_out:
+        basis = Q[:, :, : np.count_nonzero(levels[used] <= levels[row])]
+        rest = B[:, row] - np.einsum("knr,kr->kn", basis, np.einsum("knr,kn->kr", basis, B[:, row]))
+        fit &= np.linalg.norm(rest, axis=1) <= RANK_TOLERANCE
+    found = np.zeros(len(y), bool)
+    found[usable] = fit
+    return found
+
+
+def _in_mass_metric_of_many(dynamics: Dynamics, y: Floats, t: float, p: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return A L⁻ᵀ at the states at which M = LLᵀ and A are usable, and which these are (k,)."""
     M, _, A, *_ = native_of(dynamics).terms_of_many(y, np.full(len(y), t), p)
     masses = np.einsum("kii->ki", M)
     usable = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2)) & (masses > 0).all(axis=1)
-    found = np.zeros(A.shape[:2], bool)
     M, A, masses = M[usable], A[usable], masses[usable]
     # only masses: scaling by their roots is cheaper than a factorisation
     if np.count_nonzero(M) == masses.size:
-        B = A / np.sqrt(masses)[:, None]
-    else:
-        try:
-            B = np.asarray(np.swapaxes(np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2)), 1, 2), float)
-        except np.linalg.LinAlgError:
-            return found
-    found[usable] = independent_rows_of_many(B, level_numbers(dynamics.levels), RANK_TOLERANCE)
-    return found
+        return A / np.sqrt(masses)[:, None], usable
+    try:
+        B = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2))
+        return np.asarray(np.swapaxes(B, 1, 2), float), usable
+    except np.linalg.LinAlgError:
+        return A[:0], np.zeros(len(y), bool)
 
 
 def in_mass_metric(M: Floats, A: Floats) -> Floats:
