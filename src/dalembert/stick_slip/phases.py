@@ -27,11 +27,8 @@ TURNING_COSINE = 0.25
 """Cosine of the angle by which a sliding velocity may turn before a new slip direction is taken."""
 
 UNRESOLVED_SPEED = 10.0
-"""Sliding speed in a plane, relative to the tolerance of a step, below which its direction may be an error of the
-integration, which steps across the instant of rest."""
-
-UNRESOLVED_COSINE = 0.99
-"""Cosine of the angle by which such a velocity has turned if it is one."""
+"""Sliding speed, relative to the tolerance of a step, that may be an error of the integration: steps across the instant
+of rest leave such a slip, which does not slow down."""
 
 DEPARTURE_SPEED = 1e-9
 """Sliding speed, relative to all velocities, at which a contact that constraints kept at rest has begun to move."""
@@ -115,23 +112,16 @@ class Phase:
         speed = np.linalg.norm(v, axis=-1)
         if not direction.any():
             return np.asarray(speed > DEPARTURE_SPEED * (1 + np.abs(y[..., y.shape[-1] // 2 :]).max(axis=-1)))
-        along = v @ direction
-        aside = np.asarray(along <= UNRESOLVED_COSINE * speed)
-        if not aside.any():
-            return aside
         # in a plane the direction changes continuously: a new one is taken before friction along the old one is far off
-        cosine = np.where(self.is_unresolved(contact, t, y), UNRESOLVED_COSINE, TURNING_COSINE)
-        return np.asarray(along <= cosine * speed)
+        return np.asarray(v @ direction <= TURNING_COSINE * speed)
 
-    def is_unresolved(self, contact: Contact, t: Any, y: Floats) -> NDArray[np.bool_]:
-        """Return whether a sliding velocity is so small that its direction may be an error of the integration."""
-        if len(contact.velocity) == 1:
-            return np.zeros(np.shape(t), bool)
-        n, method = y.shape[-1] // 2, self.method
-        atol = np.broadcast_to(np.asarray(method.atol, float), y.shape[-1:])[n:]
+    def is_unresolved(self, contact: Contact, t: Any, y: Floats) -> bool:
+        """Return whether the sliding velocity at a state is so small that it may be an error of the integration."""
+        n, method = len(y) // 2, self.method
+        atol = np.broadcast_to(np.asarray(method.atol, float), y.shape)[n:]
         J = np.abs(self.mode.velocity_jacobian(contact, t, y, self.p))
-        error = np.linalg.norm(np.einsum("...cn,...n->...c", J, atol + method.rtol * np.abs(y[..., n:])), axis=-1)
-        return np.asarray(self.speed(contact, t, y) <= UNRESOLVED_SPEED * error)
+        error = float(np.linalg.norm(J @ (atol + method.rtol * np.abs(y[n:]))))
+        return bool(self.speed(contact, t, y) <= UNRESOLVED_SPEED * error)
 
     def load(self, contact: Contact, t: Any, y: Floats, reactions: Floats) -> FrictionLoad:
         """Return the friction force that holding a contact requires, and the static limit."""

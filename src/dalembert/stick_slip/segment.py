@@ -30,6 +30,7 @@ from dalembert.native.guard_checks import (
 )
 from dalembert.stick_slip.guards import Guard
 from dalembert.stick_slip.phases import Phase
+from dalembert.stick_slip.trial_phases import phase_with
 from dalembert.stick_slip.velocity_jumps import is_interrupted
 
 Indices = NDArray[np.int64]
@@ -40,6 +41,9 @@ REST_SPEED_RATIO = 1e-10
 SLOWDOWN_RATIO = 0.1
 """A segment ends where a contact that slides in a plane has slowed down to this fraction of its speed. Its direction
 may change ever faster before it comes to rest; shorter segments keep the steps short enough."""
+
+LINGERING = 0.5
+"""Ratio of the speeds at the end and at the start of a segment above which a contact does not come to rest."""
 
 LARGEST_MARGIN = 1e6
 """Bound of margins where their bending is examined; those of contacts and guards without poles are at most one."""
@@ -152,15 +156,26 @@ class Segment:
         return {c for c in self.phase.directions if self._has_stopped(c, y)}
 
     def _has_stopped(self, contact: Contact, y: Floats) -> bool:
-        phase, speed = self.phase, self.phase.speed(contact, self.last, y)
-        if speed <= REST_SPEED_RATIO * self.peak_speeds[contact]:
+        if len(contact.velocity) == 1 and self.phase.has_turned(contact, self.last, y):
+            return True  # on a line, a velocity can leave its direction only through zero
+        if self.phase.speed(contact, self.last, y) <= REST_SPEED_RATIO * self.peak_speeds[contact]:
             return True
-        if len(contact.velocity) == 1:  # on a line, a velocity can leave its direction only through zero
-            return bool(phase.has_turned(contact, self.last, y))
-        # steps that miss the instant of rest leave a slip that turns but does not slow down
-        slows = speed < phase.speed(contact, self.path.t[0], self.path.y[0])
-        turned = phase.directions[contact].any() and phase.has_turned(contact, self.last, y)
-        return bool(turned and not slows and phase.is_unresolved(contact, self.last, y))
+        return bool(self.phase.directions[contact].any()) and self._lingers(contact, y) and self._is_held(contact, y)
+
+    def _lingers(self, contact: Contact, y: Floats) -> bool:
+        """Return whether a slip in a plane is as small as errors of the integration, and has not become smaller."""
+        phase, end, start = self.phase, (self.last, y), (float(self.path.t[0]), self.path.y[0])
+        slows = phase.speed(contact, *end) < LINGERING * phase.speed(contact, *start)
+        several = len(contact.velocity) > 1
+        return several and not slows and phase.is_unresolved(contact, *start) and phase.is_unresolved(contact, *end)
+
+    def _is_held(self, contact: Contact, y: Floats) -> bool:
+        """Return whether friction would hold a contact at the end; one that begins to slide as slowly is not held."""
+        others = {c: direction for c, direction in self.phase.directions.items() if c != contact}
+        held = replace(phase_with(self.phase, (*self.phase.mode.sticking, contact), others), undetermined=())
+        here = np.array([self.last])
+        reactions = held.outputs_at(None, here, y[None], here)[1][0]
+        return bool(held.load(contact, self.last, y, reactions).excess <= 0)
 
 
 def integrate_segment(
@@ -215,6 +230,8 @@ class _TransitionMonitor:
             speeds = np.maximum.accumulate(self.phase.speed(contact, times, states)).clip(before)
             ended |= self.phase.speed(contact, between, y) < SLOWDOWN_RATIO * speeds[step]
             self.speeds[contact] = speeds[int(step[np.argmax(ended)]) if ended.any() else -1]
+            # many steps have not made it slower or faster: at the end it is asked whether friction holds it
+            ended[-1] |= all(self.phase.is_unresolved(contact, times[k], states[k]) for k in (0, -1))
         if not ended.any():
             return None
         last = int(step[np.argmax(ended)])
