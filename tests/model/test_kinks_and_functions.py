@@ -103,7 +103,7 @@ CORNERS = {
 
 
 @pytest.mark.parametrize("name", CORNERS)
-def test_the_motion_at_a_kink_is_refused(name: str):
+def test_the_motion_at_a_kink_is_refused(name: str) -> None:
     """There the gradient is that of another piece, or of none: the wire y = |x| would be level at its bend."""
     equation, force, q, qd = CORNERS[name]
     system = da.System((x, y), sp.eye(2), force, da.Constraint(equation, name="wire"))
@@ -113,7 +113,7 @@ def test_the_motion_at_a_kink_is_refused(name: str):
 
 
 @pytest.mark.parametrize(("force", "speed"), [(1, 0), (1, 1), (-1, 1)])
-def test_the_motion_from_the_border_of_a_piece_into_it(force: float, speed: float):
+def test_the_motion_from_the_border_of_a_piece_into_it(force: float, speed: float) -> None:
     """Conditions say on which side the border is: at x = 1 the slope is two."""
     bent = sp.Piecewise((x, x < 1), (2 * x - 1, True))
     system = da.System((x, y), sp.eye(2), (force, 0), da.Constraint(y - bent, name="wire"))

@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.common.extras import require
 from dalembert.common.target_path import target_path
+from dalembert.ensembles.coarse_members import CoarseFindings
 from dalembert.ensembles.collection import Totals, first_reason
 from dalembert.ensembles.dataset import dataset_of_summaries, labels_of, used_labels, with_events
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings
@@ -233,7 +234,7 @@ def _findings(plain: dict[str, Any]) -> Findings:
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
     noted, single = plain.pop("member_notes", {}), plain.pop("single", {})
-    ledger = plain.pop("ledger", {})
+    ledger, coarse = plain.pop("ledger", {}), plain.pop("coarse", {})
     ledger |= {"open": {int(member): note for member, note in ledger.get("open", {}).items()}}
     return Findings(
         **plain,
@@ -242,4 +243,5 @@ def _findings(plain: dict[str, Any]) -> Findings:
         bifurcations=BifurcationFindings(bifurcations["examined"], times),
         single=SingleFindings(**single),
         ledger=LedgerFindings(**ledger),
+        coarse=CoarseFindings(**coarse),
     )

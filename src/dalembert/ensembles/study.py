@@ -15,6 +15,7 @@ from dalembert.analysis.ledger_entries import Entry
 from dalembert.common.array_types import Floats
 from dalembert.common.names import listed
 from dalembert.control.controller import Controller
+from dalembert.ensembles.coarse_members import CoarseFindings, coarse_members
 from dalembert.ensembles.design_members import members_with
 from dalembert.ensembles.ensemble_bifurcations import BifurcationFindings, Bifurcations
 from dalembert.ensembles.ensemble_control import EnsembleControl
@@ -121,6 +122,7 @@ class Findings:
     member_notes: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     single: SingleFindings = field(default_factory=SingleFindings)
     ledger: LedgerFindings = field(default_factory=LedgerFindings)
+    coarse: CoarseFindings = field(default_factory=CoarseFindings)
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -131,6 +133,7 @@ class Findings:
         self.member_notes |= other.member_notes
         self.single.add(other.single)
         self.ledger.add(other.ledger)
+        self.coarse.add(other.coarse)
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -229,6 +232,7 @@ class StudyRunner:
             {first + k: notes for k, notes in self.runner.member_notes.items()},
             SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
+        findings.coarse = coarse_members(study.method, members.y.T, y, failed)
         values = self.outputs(members, study.kept_times, y, phases)
         if self.ledgers is not None:
             of_ledgers, findings.ledger = self.ledgers(first, members, failed)
@@ -252,6 +256,7 @@ class StudyRunner:
             note_of_all(findings.member_notes),
             findings.bifurcations.note,
             findings.ledger.note,
+            findings.coarse.note(self.study.total),
             findings.single.note(self.study.system.coordinate_names),
             *self.control.notes(findings.limited),
         )

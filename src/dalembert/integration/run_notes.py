@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dalembert.common.array_types import all_true
 from dalembert.equation.dynamics import Dynamics
 from dalembert.integration.bifurcations import MOST_TIMES, crossing_notes
@@ -25,6 +27,15 @@ def run_notes(dynamics: Dynamics, method: Method, path: Path, found: dict[str, A
         *kink_notes(dynamics, path.monitor),
         *friction_notes(method, [path]),
     )
+
+
+def phase_notes(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[str]:
+    """Return the notes about the path of one phase of a run."""
+    return [
+        *_rank_notes(path, np.asarray(path.ranks)),
+        *crossing_notes(dynamics, method, path, p),
+        *kink_notes(dynamics, path.monitor),
+    ]
 
 
 def friction_notes(method: Method, paths: Sequence[Path]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.redundancy import redundancies, refuse_fragile_rows
 from dalembert.common.array_types import Floats
 from dalembert.errors import InputError, ModelError, PainleveError, SimulationError
 from dalembert.hybrid.hybrid_simulation import HybridSimulation
@@ -18,7 +19,7 @@ from dalembert.integration.method import Method
 from dalembert.integration.time_segments import settled_run
 from dalembert.integration.trajectory import Trajectory
 from dalembert.lowering.build import build
-from dalembert.model.active_system import active_system, refuse_distant_laws
+from dalembert.model.active_system import active_system, all_permanent, refuse_distant_laws
 from dalembert.model.coefficients import refuse_negative_coefficients
 from dalembert.model.event import Event, event_problems, further_parameters
 from dalembert.model.function_values import end_of_function_values, require_function_values
@@ -56,6 +57,9 @@ def simulate_with_events(
     equations = [str(c.name) for c in system.constraints if c.active and not c.one_sided]
     asked, times = times, settled_run(dynamics, values, times, q0, qd0, equations)
     method = with_tolerances(dynamics, method, q0, qd0, times[0], values)
+    permanent = all_permanent(system)
+    if permanent:
+        refuse_fragile_rows(dynamics, method.drift, q0, qd0, times[0], values)
     scales = usual_atol(dynamics, q0, qd0, times[0], values) / USUAL_ATOL
     simulation = HybridSimulation(system, events, method, p, scales)
     begin = float(asked[0]), float(times[0])
@@ -72,7 +76,8 @@ def simulate_with_events(
         last = (whole, end.trajectory.q[-1], end.trajectory.qd[-1], end.time, values)
         hint = end_of_range(*last) + end_of_function_values(*last, end.time - end.trajectory.t[0])
         raise SimulationError(f"{end}{hint}", end.time, end.trajectory) if hint else end from None
-    return source.complete(found, asked, times, drift_notes(method.drift))
+    redundant = redundancies(dynamics, found, values) if permanent else []
+    return source.complete(found, asked, times, (*drift_notes(method.drift), *redundant))
 
 
 def checked_events(system: Any, events: Any, method: Method, control: Any) -> tuple[System, tuple[Event, ...]]:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from dalembert.common.array_types import Floats
 from dalembert.equation.one_state import answer_of
 from dalembert.integration.control_outputs import control_along
+from dalembert.integration.default_tolerances import coarse_notes
 from dalembert.integration.path_outputs import outputs_along
 from dalembert.integration.run_events import RunEvent
-from dalembert.integration.run_notes import friction_notes, hand_over_notes, statistics
+from dalembert.integration.run_notes import friction_notes, phase_notes, statistics
 from dalembert.integration.start_states import terms_at
 from dalembert.integration.trajectory import Trajectory
 from dalembert.integration.trajectory_dataset import PER_CONSTRAINT
@@ -64,7 +65,8 @@ def join_segments(
         statistics=total,
         notes=(
             *_notes(segments),
-            *(note for path in paths for note in (*path.notes, *hand_over_notes(path))),
+            *dict.fromkeys(note for segment in segments for note in _phase_notes(segment)),
+            *coarse_notes(first.method, whole["q"]),
             *friction_notes(first.method, paths),
         ),
         events=events,
@@ -175,6 +177,11 @@ def _ranks(phase: Phase, times: Floats, y: Floats, found: Floats) -> NDArray[np.
     n = len(system.coordinates)
     rows = [np.asarray(terms_at(dynamics, s[:n], s[n:], t, p).A) for t, s in zip(times, y, strict=True)]
     return np.array([rank(A) for A in rows])
+
+
+def _phase_notes(segment: Segment) -> list[str]:
+    phase = segment.phase
+    return phase_notes(phase.mode.dynamics, phase.method, segment.path, phase.values)
 
 
 def _notes(segments: Sequence[Segment]) -> tuple[str, ...]:
