@@ -540,3 +540,17 @@ def test_a_mechanism_of_many_bodies_is_read_back_equal(tmp_path):
     q, qd = chain.assemble(parameters={"m": 2})
     found, expected = (da.motion(s, q, qd, 0.5, parameters={"m": 2}) for s in (model.system, chain.system))
     assert (found.acceleration == expected.acceleration).all()
+
+
+def test_parameters_that_cancel_are_read_back(tmp_path):
+    a, b = da.parameters("a b")
+    disc = da.PlanarBody("disc", a, 0.1, position=(0, 2))
+    floor = da.PlaneContact("floor", da.ground.at(b, 0), disc, normal=(0, 1), radius=a, restitution=0.5)
+    drop = da.Mechanism(disc, floor, da.Gravity((0, -9.81)))
+    assert "b" not in drop.system.parameter_names
+    path = drop.save(tmp_path / "drop.toml", parameters={"a": 1}, times=[0, 0.1])
+    path.write_text(path.read_text().replace("b = {}", 'b = { value = 3, unit = "m" }'))
+    model = da.load(path)
+    assert model.mechanism == drop and dict(model.parameters) == {"a": 1}
+    assert abs(model.simulate()["y_disc"][-1] - (2 - 9.81 * 0.1**2 / 2)) < 1e-9
+    assert da.load(model.save(path)).mechanism == drop

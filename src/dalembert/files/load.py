@@ -15,6 +15,7 @@ from dalembert.files.model import ModelFile
 from dalembert.files.model_check import read_check
 from dalembert.files.positions import line_and_column, place_in
 from dalembert.files.run_settings import RUN_SETTINGS, read_settings
+from dalembert.mechanisms.cancelled_parameters import cancelled_parameters
 from dalembert.mechanisms.given_quantities import given_quantities
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.mechanism_document import MECHANISM_KEYS, read_mechanism
@@ -159,7 +160,11 @@ def _read_model(document: DocumentEntry, folder: Path | None) -> ModelFile:
     events = run.get("settings", {}).get("events", ())
     stated = array_statement(system)
     own = system.parameter_names if stated is None else tuple(stated.parameters)
-    _require_used(table, {*own, *(name for event in events for name in event.parameters)})
+    cancelled = () if mechanism is None else cancelled_parameters(mechanism)
+    for name in cancelled:  # they have no effect, and da.simulate takes no values for them
+        values.pop(name, None)
+        units.pop(name, None)
+    _require_used(table, {*own, *cancelled, *(name for event in events for name in event.parameters)})
     texts = {key: table[key].text() for key in ("title", "about", "source") if key in table}
     return ModelFile(
         system=system,

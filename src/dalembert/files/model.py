@@ -17,6 +17,7 @@ from dalembert.errors import InputError
 from dalembert.files.model_check import ModelCheck, values_of, write_check
 from dalembert.files.run_settings import write_settings
 from dalembert.integration.trajectory import Trajectory
+from dalembert.mechanisms.cancelled_parameters import cancelled_parameters
 from dalembert.mechanisms.mechanism import Mechanism
 from dalembert.mechanisms.mechanism_assembly import Assembly
 from dalembert.mechanisms.mechanism_document import mechanism_document
@@ -171,6 +172,7 @@ def model_document(model: ModelFile) -> dict[str, Any]:
     texts = {key: getattr(model, key) for key in ("title", "about", "source") if getattr(model, key)}
     parts = system_document(model.system) if model.mechanism is None else mechanism_document(model.mechanism)
     further = {name for event in model.settings.get("events", ()) for name in event.parameters}
+    further |= {*(() if model.mechanism is None else cancelled_parameters(model.mechanism))}
     values = value_entries(model.system, model.parameters, model.q0, model.qd0, model.times, model.units, further)
     settings = write_settings(model.settings, model.system)
     settings |= {"keep": list(model.keep)} if model.keep else {}

@@ -352,7 +352,8 @@ class Mechanism:
         InputError    if the path has another extension or no directory, or if the values do not fit the mechanism
         ModelError    if an expression contains a function that the grammar of model files does not have
         """
+        from dalembert.mechanisms.cancelled_parameters import cancelled_parameters
         from dalembert.mechanisms.mechanism_document import mechanism_document
 
-        values = value_entries(self.system, parameters, q0, qd0, times)
+        values = value_entries(self.system, parameters, q0, qd0, times, further=cancelled_parameters(self))
         return save_document(path, mechanism_document(self) | values)

@@ -17,6 +17,9 @@ from dalembert.errors import FileError, InputError
 LARGEST_XML_FILE = 20_000_000
 """Number of bytes of a robot description at most."""
 
+MOST_LINKS = 1000
+"""Number of links or bodies of a robot description at most: each takes some milliseconds, and robots have under 100."""
+
 DEEPEST_ELEMENT = 400
 """Number of elements inside one another at most: bodies of MJCF files are nested, and Python's stack is limited."""
 
@@ -168,12 +171,16 @@ class _TreeBuilder:
         self.parser, self.path = parser, path
         self.root: XmlElement | None = None
         self.open: list[XmlElement] = []
+        self.links = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         place = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         element = XmlElement(tag, attributes, self.path, *place)
         if len(self.open) >= DEEPEST_ELEMENT:
             raise element.error(f"elements must not be nested deeper than {DEEPEST_ELEMENT}.")
+        self.links += tag in ("link", "body")
+        if self.links > MOST_LINKS:
+            raise element.error(f"a robot description must have at most {MOST_LINKS} links or bodies; it has more.")
         if self.open:
             self.open[-1].children.append(element)
         else:
