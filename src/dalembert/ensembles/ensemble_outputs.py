@@ -215,7 +215,7 @@ class EnsembleOutputs:
         zero |= {"multipliers": np.zeros((1, m)), "reactions": np.zeros((1, m))}
         q, qd = self.reference.q[:, :1].T, self.reference.qd[:, :1].T
         named = dict(zip(self.parameters, self.reference.p[:, :1], strict=True))
-        view = _States(np.array([t]), q, qd, **zero, parameters=named, **self._names)
+        view = ArrayStates(np.array([t]), q, qd, **zero, parameters=named, **self._names)
         for name, expression in self.choice.expressions.items():
             try:
                 with np.errstate(all="ignore"):
