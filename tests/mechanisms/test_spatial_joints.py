@@ -147,6 +147,14 @@ BODY, FLAT = da.Body("b", 1, (1, 1, 1)), da.PlanarBody("a", 1, 1)
             lambda: da.PointOnCurve("p", O3, BODY, curve=lambda x, y, z: (x, y, z)).rows(),
             "`curve of joint p` must return one expression in the plane, one or two in space; got 3",
         ),
+        (
+            lambda: da.PointOnSurface("p", O3, BODY, surface=lambda x, y, z: "[].append(1)").rows(),
+            "`surface of joint p` must be a finite number or an expression; got '[].append(1)'",
+        ),
+        (
+            lambda: da.PointOnSurface("p", O3, BODY, surface=lambda x, y, z: "[].append(1)").normal_force,
+            "`value of a curve or surface` must be a finite number or an expression; got '[].append(1)'",
+        ),
     ],
 )
 def test_refused(make, message):

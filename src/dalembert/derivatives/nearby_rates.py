@@ -74,7 +74,7 @@ def _sizes_of_terms(system: AnySystem, dynamics: Dynamics, jacobian: Floats, x: 
 
 def _sizes_of_forces(system: System, x: Floats, t: float, p: Any) -> Floats:
     """Return the sum (n,) of the absolute values of the terms of each applied force."""
-    terms = [sp.Add.make_args(sp.sympify(force)) for force in system.applied_force]
+    terms = [sp.Add.make_args(sp.sympify(force, strict=True)) for force in system.applied_force]
     tape, read = recorder_of(system)
     try:
         values = [read(system.symbols.plain(term)) for of_one in terms for term in of_one]

@@ -144,4 +144,4 @@ def _checked_links(links: Any, places: Mapping[str, Any]) -> list[tuple[str, ...
 
 def plain_points(system: System, scene: Scene) -> list[Any]:
     """Return all components of all points in plain symbols, point by point."""
-    return [system.symbols.plain(sp.sympify(e)) for place in scene.points.values() for e in place]
+    return [system.symbols.plain(sp.sympify(e, strict=True)) for place in scene.points.values() for e in place]

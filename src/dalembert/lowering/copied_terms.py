@@ -29,7 +29,7 @@ def placed(
     expressions: Sequence[Any], copies: Substitutions, count: int, statement: LargeStatement
 ) -> tuple[StateSymbols, Any]:
     """Return the symbols of the coordinates in a template, and their positions (copies, k)."""
-    used = {q for expression in expressions for q in functions_of_time(sp.sympify(expression))}
+    used = {q for expression in expressions for q in functions_of_time(sp.sympify(expression, strict=True))}
     # sorted, since sets have another order in each process
     placeholders = tuple(sorted(used, key=name_of))
     columns = [

@@ -186,7 +186,8 @@ def _slopes(joint: Any, function: Any) -> list[list[Any]]:
 def _expressions(function: Any, own: Sequence[Any]) -> list[Any]:
     """Return the expressions of a curve or a surface, one or two."""
     found = function(*own)
-    return [sp.sympify(e) for e in (found if isinstance(found, (tuple, list)) else [found])]
+    entries = found if isinstance(found, (tuple, list)) else [found]
+    return [number(e, "value of a curve or surface") for e in entries]
 
 
 def _sliding_velocity(joint: Any, function: Any) -> Any:

@@ -150,7 +150,7 @@ def equations_of(function: Callable[..., Any], region: Region) -> ShapeEquations
     """Return the equations of a function of d components that returns one residual, or two of them."""
     own = sp.symbols(f"own_:{len(region.low)}", cls=sp.Dummy, real=True)
     found = function(*own)
-    residuals = [sp.sympify(e) for e in (found if isinstance(found, (tuple, list)) else [found])]
+    residuals = [sp.sympify(e, strict=True) for e in (found if isinstance(found, (tuple, list)) else [found])]
     others = graph.free_symbols(*residuals) - {*own, time}
     # in plain symbols already, so that long expressions are not rebuilt
     known = {s: real_symbol(s) if region.symbolic else sp.Float(region.parameters[str(s)]) for s in others}

@@ -234,7 +234,7 @@ def elements_text(given: Any, *, alone: bool = True) -> Any:
     values = list(given)
     if alone and all(value is values[0] or value == values[0] for value in values):
         values = values[:1]
-    entries = [name_of(own) if isinstance(own, AppliedUndef) else write_expression(sp.sympify(own)) for own in values]
+    entries = [name_of(own) if isinstance(own, AppliedUndef) else write_expression(own) for own in values]
     return entries[0] if alone and len(entries) == 1 else entries
 
 

@@ -82,7 +82,7 @@ def _read_along(entry: DocumentEntry, scope: Scope) -> Any:
     found = read_elements(entry, scope)
     if is_of_coordinates(found):
         raise entry.expected("an expression, or an array of numbers or parameters")
-    return sp.sympify(found) if isinstance(found, (int, float)) else found
+    return sp.sympify(found, strict=True) if isinstance(found, (int, float)) else found
 
 
 def _read_terms(entry: DocumentEntry, scope: Scope, *keys: str) -> Any:
@@ -168,7 +168,7 @@ def _counted(group: Any, scope: Scope) -> Any:
     total = sum(array.size for array in scope.arrays.values() if isinstance(array, CoordinateArray))
     if total <= LARGEST_EXPANDED:
         own = [group.template.expression] if isinstance(group, ConstraintGroup) else [*group.components.values()]
-        count_work(len(group) * sum(len(graph.Graph([sp.sympify(one)]).nodes) for one in own))
+        count_work(len(group) * sum(len(graph.Graph([sp.sympify(one, strict=True)]).nodes) for one in own))
     return group
 
 
