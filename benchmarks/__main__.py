@@ -7,11 +7,11 @@ import os
 import platform
 from pathlib import Path
 
-from benchmarks import acceleration, first_answer, simulation
+from benchmarks import acceleration, chain_simulation, first_answer
 
 
 def main() -> None:
-    sections = [acceleration.report(), simulation.report(), first_answer.report()]
+    sections = [acceleration.report(), chain_simulation.report(), first_answer.report()]
     cores = os.cpu_count()
     head = (
         "# Measured\n\nWritten by `make bench`, everything side by side in one run; trust the ratios, not the times. "

@@ -17,7 +17,7 @@ import numpy as np
 
 import dalembert as da
 from benchmarks.chains import NUMBERS, chain, exact_positions
-from benchmarks.scaling.members import starts
+from benchmarks.scaling.ensemble_sizes import starts
 from dalembert.native.batch import MotionBatch
 from dalembert.native.engine import NativeEngine
 

@@ -2,7 +2,7 @@
 """The five problems, once for all programs: M q̈ = Q + Aᵀλ with constraints, a start, and where the motion ends.
 
 Everything is plain SymPy with numbers put in; nobody has to carry parameters along. The ends were found in other
-coordinates than those that are measured: see ``references``.
+coordinates than those that are measured: see ``reference_states``.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ import time
 
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"  # before JAX is imported: first calls are to be first calls
 
-from benchmarks.scaling import figures, members, page, sizes
+from benchmarks.scaling import ensemble_sizes, figures, page, sizes
 from benchmarks.scaling.record import keep
 
 PARTS = {
     "acceleration": sizes.accelerations,
     "simulation": sizes.simulations,
     "derivative": sizes.derivatives,
-    "members": members.members_on,
+    "members": ensemble_sizes.members_on,
 }
 
 
@@ -33,7 +33,7 @@ def main() -> None:
         parser.error(f"parts are {', '.join(PARTS)} and text; got {' '.join(asked.parts)}")
     began = time.perf_counter()
     if asked.gpu:
-        keep("members", "gpu", members.members_on("gpu"))
+        keep("members", "gpu", ensemble_sizes.members_on("gpu"))
     else:
         for part in asked.parts or PARTS:
             if part != "text":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from benchmarks import acceleration, simulation
+from benchmarks import acceleration, chain_simulation
 from benchmarks.scaling.record import Row
 from benchmarks.timing import Cost
 
@@ -32,18 +32,18 @@ def accelerations() -> list[Row]:
 def simulations() -> list[Row]:
     """Two seconds of motion, from the start to the states asked for, and the first time from the symbols on."""
     for by_jax in (False, True):  # what is imported on the way is not counted
-        simulation.whole_run(1, by_jax=by_jax)
+        chain_simulation.whole_run(1, by_jax=by_jax)
     programs: dict[str, tuple[Measure, Sequence[int]]] = {
-        "machine code": (simulation.whole_run, RUN_LINKS + MORE_LINKS),
-        "JAX": (partial(simulation.whole_run, by_jax=True), RUN_LINKS),
+        "machine code": (chain_simulation.whole_run, RUN_LINKS + MORE_LINKS),
+        "JAX": (partial(chain_simulation.whole_run, by_jax=True), RUN_LINKS),
     }
     return [row for program, (measure, links) in programs.items() for row in _measured(program, measure, links)]
 
 
 def derivatives() -> list[Row]:
     """Return the derivative of the end of that motion by a parameter, backwards, the first time from the symbols on."""
-    simulation.whole_derivative(1)
-    return _measured("JAX", simulation.whole_derivative, DERIVATIVE_LINKS)
+    chain_simulation.whole_derivative(1)
+    return _measured("JAX", chain_simulation.whole_derivative, DERIVATIVE_LINKS)
 
 
 def _measured(program: str, measure: Measure, sizes: Sequence[int]) -> list[Row]:

@@ -178,7 +178,7 @@ def test_a_page_says_what_it_cannot_compute(pendulum: Path, tmp_path: Path) -> N
 
 
 def test_the_work_of_a_frame_is_measured(tmp_path: Path) -> None:
-    """In processor time, for `python -m benchmarks.frames`."""
+    """In processor time, for `python -m benchmarks.frame_rates`."""
     links = 4
     points = {f"p{k}": (f"x{k}", f"y{k}") for k in range(links)}
     options = {"parameters": CHAIN_NUMBERS, "points": points, "links": [("p0", "p1"), ("p2", "p3")]}

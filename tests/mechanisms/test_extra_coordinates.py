@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from mechanisms import slider_crank as crank
+from mechanisms import elastic_slider_crank as crank
 
 A = da.PlanarBody("a", 1, 1)
 Q = da.coordinates("q")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The last states of the motions, in other coordinates than those that are measured and with more digits.
 
-``python -m benchmarks.peers.references`` prints them: two angles for the double pendulum, one for the four-bars, Kane's
-equations for the disc, by a Taylor integrator in extended precision. Andrews' digits come with the gallery.
+``python -m benchmarks.peers.reference_states`` prints them: two angles for the double pendulum, one for the four-bars,
+Kane's equations for the disc, by a Taylor integrator in extended precision. Andrews' digits come with the gallery.
 """
 
 from __future__ import annotations

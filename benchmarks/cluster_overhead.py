@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The cost of a Dask cluster on one machine, compared with threads of one process: ``python -m benchmarks.cluster``.
+"""The cost of a Dask cluster on one machine, compared with threads of one process.
+
+Run ``python -m benchmarks.cluster_overhead``.
 
 The same members are simulated in turns by the threads of this process and by a ``LocalCluster`` of four worker
 processes with one thread each. Compiling, which each worker does once, is left out. Times of the clock need a machine

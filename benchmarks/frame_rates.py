@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Live pages while they play: processor time of a frame, and frames per second, in headless Chromium.
 
-``PYTHONPATH=tests python -m benchmarks.frames`` prints a table. The processor time is that of the page's main thread,
-which computes the state of each frame and draws it, and does not depend on other processes; the frames per second do.
-At 60 frames per second, a frame has 16.7 ms.
+``PYTHONPATH=tests python -m benchmarks.frame_rates`` prints a table. The processor time is that of the page's main
+thread, which computes the state of each frame and draws it, and does not depend on other processes; the frames per
+second do. At 60 frames per second, a frame has 16.7 ms.
 """
 
 from __future__ import annotations
