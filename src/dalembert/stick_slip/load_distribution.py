@@ -165,7 +165,7 @@ def holding(
             mine[worse[better]] = theirs[better]
     if any(required.shape[1] > 1 for required in conditions.required):
         given = conditions.cones(directions).margin(np.zeros_like(z))
-        # in cones the least share has no formula: the shift is taken as a whole, or left out
+        # cones are not linear in the shift, which is taken as a whole or left out
         shift = np.where((margin > 0) & (given >= MARGIN_KEPT * margin), 0.0, 1.0)
     else:
         # all conditions are linear in the shift, so that its least share is known
