@@ -113,6 +113,7 @@ def _iterate(equations: ReactionEquations, xp: Any) -> Array:
 
     def step(now: _Progress) -> _Progress:
         change = solve_matrix(now.J, now.miss)
+        # a part that was shortened grows again after each success, up to the whole Newton step
         tried = at(now.r - now.part * change, xp.minimum(2 * now.part, 1.0), now.count + 1)
         better = tried.residual < now.residual
         rejected = now._replace(part=now.part / 2, count=now.count + 1)

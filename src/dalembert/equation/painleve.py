@@ -131,6 +131,7 @@ def _critical_factor(G: Floats, j: int, sigmas: Floats) -> float:
         before, now = (float(np.linalg.det(np.eye(len(G)) - matrix * sigma)) for matrix in (without, G))
         if before <= 0:
             return np.inf  # the other contacts alone are beyond the limit
+        # linear in s, ``before`` at s = 0 and ``now`` at s = 1: a positive root exists only if it falls
         if before > now:
             factors.append(before / (before - now))
     return min(factors)
@@ -138,6 +139,7 @@ def _critical_factor(G: Floats, j: int, sigmas: Floats) -> float:
 
 def _common_factor(G: Floats, sigmas: Floats) -> float:
     """Return the common factor of all coefficients at which a determinant vanishes."""
+    # det(I − s G diag σ) vanishes at the reciprocal of each positive eigenvalue
     values: Any = np.concatenate([np.linalg.eigvals(G * sigma) for sigma in sigmas])
     real = values.real[(np.abs(values.imag) < REAL_EIGENVALUE) & (values.real > 0)]
     return float(1 / real.max()) if len(real) else np.inf

@@ -198,6 +198,7 @@ def _contracts(B: Array) -> Array:
     # x is close to the Perron eigenvector, for which the test is sharp
     for _ in range(6):
         power = power @ power
+        # only its direction matters, and the powers would overflow
         power = power / xp.max(power)
     x = xp.sum(power, axis=1)
     return xp.all(B @ x < x)
@@ -207,6 +208,7 @@ def _length(u: Array, axis: int = -1) -> Array:
     """Return |u|, with derivative zero where u vanishes."""
     xp = namespace_of(u)
     square = xp.sum(u * u, axis=axis)
+    # the inner choice keeps the infinite slope of the root at zero out of derivatives
     return xp.where(square > 0, xp.sqrt(xp.where(square > 0, square, 1.0)), 0.0)
 
 
@@ -230,6 +232,7 @@ def with_normals(
     others = np.setdiff1d(np.arange(len(given)), chosen)
     xp = namespace_of(given, normals)
     rows, added = normals[..., :-1], normals[..., -1]
+    # Aᵀλ = Qᶜ − C: each law changes the reactions by minus the multipliers of its C
     before = reaction.multipliers - reaction.multipliers_of(xp.sum(given[others], axis=0))
     G = -rows @ xp.stack([reaction.multipliers_of(given[j]) for j in actual], axis=-1)
     u0 = rows @ before + added

@@ -26,6 +26,7 @@ def residual_of(of: Scaled, acceleration: Array, force: Array, in_metric: Array)
     plain = norm(of.M) * norm(acceleration) + norm(of.Q) + norm(force)
     motion = ratio(norm(of.M @ acceleration - of.Q - force), plain)
     constraints = norm(rows.reachable(of.A @ acceleration - of.b))
+    # Qᶜ − C does no virtual work, so that it lies in the row space
     virtual = norm(unwanted - rows.project(unwanted))
     return larger(motion, ratio(larger(constraints, virtual), metric))
 

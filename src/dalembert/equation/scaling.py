@@ -62,6 +62,7 @@ def scaled_problem(M: Array, Q: Array, A: Array, b: Array, *, positive_mass: boo
 def mass_units(M: Array) -> Array:
     """Return √Mᵢᵢ (..., n); unless M is positive definite, some may be zero or NaN."""
     xp = namespace_of(M)
+    # without derivatives, since the answer does not depend on the units
     return constant(xp.sqrt(xp.diagonal(M, axis1=-2, axis2=-1)))
 
 

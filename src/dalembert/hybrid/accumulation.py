@@ -61,6 +61,7 @@ class ImpactHistory:
         flights = [later - earlier for earlier, later in pairwise(times)]
         # without restitution there is no rebound, and nothing that is not followed
         if flights and 0 < restitution < LARGEST_RATIO and restitution**2 * speed * flights[-1] / 4 <= rounding:
+            # the flights to come are T e, T e², …, whose sum is T e / (1 − e)
             return Rest(times[-1] + flights[-1] * restitution / (1 - restitution), restitution * speed)
         # a ratio of two flights may be accidental, as for a ball on a moving table
         if len(flights) < FLIGHTS or not all(a > b > 0 for a, b in pairwise(flights)):

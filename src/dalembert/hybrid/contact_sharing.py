@@ -66,10 +66,13 @@ def frictionless_set(
     missing = b - A.T @ free
     missing = np.concatenate([missing[len(active) :], missing[: len(active)], -missing[: len(active)]])
     scale = np.linalg.norm(missing)
+    # without contacts no gap accelerates: all contacts move along
     if scale == 0.0:
         return [frozenset(names)]
+    # least-distance programming by nonnegative least squares: Lawson and Hanson, Solving Least Squares Problems, ch. 23
     E = np.vstack([signed, missing / scale])
     residual = E @ nnls(E, np.eye(len(E))[-1])[0] - np.eye(len(E))[-1]
+    # a residual of zero: no motion satisfies all inequalities
     if not residual[-1] < 0:
         return []
     change = -scale * residual[:-1] / residual[-1]

@@ -37,6 +37,7 @@ def _after(system: System, change: Change, now: Situation, t: float) -> Situatio
     y, p, active = now
     if change.values:
         further = tuple(sorted({*p} - {*system.parameter_names}))
+        # the further names are sorted, since sets have another order in each process
         names, expressions = zip(*change.values, strict=True)
         values = expression_values(system, expressions, further)(t, y, p)
         places = {name: k for k, name in enumerate(system.coordinate_names)}

@@ -65,6 +65,7 @@ def _zero(function: Callable[[Floats, Floats], Floats], t: Floats, line: Floats)
     for _ in range(ZERO_BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if np.sign(function(*at(middle))[0]) == sign else (low, middle)
+    # the far end, at which the sign has changed
     y, times = at(high)
     return float(times[0]), y[0]
 
@@ -82,6 +83,7 @@ def _jumps(
     changes: list[float] = []
     before = after = np.zeros(1)
     for distance in (step, FARTHER * step):
+        # along the gradient, by which both sides are nearest
         before, after = (rate(t, y + sign * distance * slope / length) for sign in (-1, 1))
         changes.append(float(np.abs(after - before).max()))
     # the change of a continuous rate is at least proportional to the distance

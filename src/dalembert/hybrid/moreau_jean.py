@@ -52,6 +52,7 @@ class MoreauJean:
             value = getattr(self, name)
             if not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
                 raise InputError(f"`{name}` must be a positive number; got {value!r}.")
+        # below one half the θ-method is not A-stable
         if not isinstance(self.theta, (int, float, np.number)) or not 0.5 <= self.theta <= 1:
             raise InputError(f"`theta` must be from 0.5 to 1; got {self.theta!r}.")
         if not isinstance(self.max_sweeps, (int, np.integer)) or self.max_sweeps < 1:

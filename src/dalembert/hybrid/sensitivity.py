@@ -109,6 +109,7 @@ def _refuse_force_jumps(record: StickSlipSimulation, segment: Segment, scales: _
     kept = path.t < segment.end
     t, y = np.append(path.t[kept], segment.end), np.vstack([path.y[kept], segment.final[0]])
     names, values = native.switching_functions
+    # as far as the outermost points of the differences
     reach = 2 * scales.steps(y[:-1])[:, :, None] * np.eye(y.shape[1])
     near = np.stack([y[:-1, None] - reach, y[:-1, None] + reach], axis=2).reshape(-1, 2, y.shape[1])
     lines = np.concatenate([np.stack([y[:-1], y[1:]], axis=1), near])
@@ -132,6 +133,7 @@ def _flow(segment: Segment, scales: _Scales) -> Floats:
             ones = np.ones(len(states))
             return phase.outputs_at(path.native, start * ones, states, end * ones)[0]
 
+        # one step for all states: steps chosen for each would not depend smoothly on it
         found.append(_differences(step, y, scales.steps(y)))
     return reduce(lambda later, earlier: later @ earlier, reversed(found), np.eye(len(path.y[0])))
 
@@ -191,6 +193,7 @@ def _time_gradient(record: StickSlipSimulation, k: int, scales: _Scales) -> Floa
     total = float(slope @ rate) + in_time
     if abs(total) <= TRANSVERSAL * (np.abs(slope) @ np.abs(rate) + abs(in_time)):
         _refuse(record, t, f"{quoted([(*fired, *stopped)[0].name])} only touches zero")
+    # g(y(t), t) = 0 holds for all starts: its derivative gives ∂t/∂y = −∂g/∂y / ġ
     return -slope / total
 
 

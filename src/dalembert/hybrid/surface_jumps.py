@@ -51,6 +51,7 @@ def pulling(
         rows = [model.row(name) for name in names]
         A = terms.A[rows]
         change = -response(A, inverse) @ terms.velocity[rows]
+        # the least ones: those of redundant constraints are not unique
         impulses = np.linalg.lstsq(A.T, terms.M @ change)[0] if rows else np.zeros(0)
         largest = np.abs(impulses).max(initial=0.0)
         pulled = {name: signs[name] * float(x) for name, x in zip(names, impulses, strict=True) if name in signs}

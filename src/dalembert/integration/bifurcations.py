@@ -49,6 +49,7 @@ def singular_end(dynamics: Dynamics, ts: Floats, ys: Floats, p: Any) -> str:
     chosen = np.unique(np.linspace(0, len(ts) - 1, PATH_STATES).astype(int))
     states = [np.split(ys[k], 2) for k in chosen]
     rows = np.stack([terms_at(dynamics, q, qd, t, p).A for (q, qd), t in zip(states, ts[chosen], strict=True)])
+    # by the largest length along the path: a row that vanishes at its end is a loss of rank as well
     lengths = np.linalg.norm(rows, axis=2).max(axis=0)
     smallest = np.linalg.svd(rows / np.where(lengths > 0, lengths, 1.0)[:, None], compute_uv=False)[:, -1]
     # redundant rows have a singular value of zero everywhere
@@ -91,6 +92,7 @@ def crossings(dynamics: Dynamics, method: Method, path: Path, p: Any) -> list[fl
 
 def _native_steps(dynamics: Dynamics, method: Method, p: Floats) -> NativeSteps:
     """Return a compiled integrator that repeats the steps of another one."""
+    # a correction that is a Python function cannot be compiled; Projection stands for it
     drift = method.drift if method.drift.in_machine_code else Projection()
     return NativeSteps(dynamics, drift, p, method.rtol, method.atol)
 

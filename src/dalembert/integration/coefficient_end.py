@@ -40,8 +40,10 @@ def up_to_negative(found: Any, times: Floats, states: Floats, steps_to: StepsTo)
 
     def is_negative(end: float) -> bool:
         state = y
+        # a coefficient of time and parameters alone needs no integration
         if found.of_state:
             reached = steps_to(y, t, end)
+            # where steps fail there is no motion: the instant is before
             if reached is None or not reached.finished:
                 return True
             state = reached.y[-1]

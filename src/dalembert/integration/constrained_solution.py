@@ -65,6 +65,7 @@ def _by_passes(code: SparseSystem, force: Floats, right: Floats) -> Constrained:
         f = force + code.A_transposed @ new[1] - code.mass.times(new[0])
         r = right - code.A @ new[0]
         remains = float(np.abs(f).max(initial=0.0) + np.abs(r).max(initial=0.0))
+        # a pass that does not halve the remainder has reached rounding, and its result is dropped
         if number and not remains < left / 2:
             break
         # later passes solve for rounding errors, whose directions mean nothing
@@ -90,6 +91,7 @@ def _minimal_residual(code: SparseSystem, g: Floats, x: Floats) -> tuple[Floats,
     """
     z, w = _allowed(code, g)
     size = _root(z @ w)
+    # what is left is the rounding of x itself
     if not size > ROUNDING / 10 * _root(x @ code.metric_times(x)):
         return np.zeros(code.n), None
     basis, momenta = (np.zeros((MOST_COMBINED + 1, code.n)) for _ in range(2))
@@ -111,6 +113,7 @@ def _minimal_residual(code: SparseSystem, g: Floats, x: Floats) -> tuple[Floats,
         if (k + 1) % CHECKED_DIRECTIONS and not is_last:
             continue
         left, values, right = np.linalg.svd(H[: k + 2, : k + 1], full_matrices=False)
+        # H has the singular values of M on these motions: a vanishing one belongs to a motion without inertia
         if values[-1] <= MASSLESS * values[0]:
             return np.zeros(code.n), right[-1] @ basis[: k + 1]
         y = size * (left[0] / values) @ right

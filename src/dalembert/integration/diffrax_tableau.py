@@ -20,6 +20,7 @@ def butcher_tableau(method: Tableau) -> diffrax.ButcherTableau:
     def weights(factors: Factors, length: int = count) -> np.ndarray:
         return np.array([factors.get(k, 0.0) for k in range(length)])
 
+    # diffrax leaves out the node and the row of the first stage, which are zero
     return diffrax.ButcherTableau(
         c=np.array(method.nodes[1:]),
         a_lower=tuple(weights(method.stages[s], s) for s in range(1, count)),

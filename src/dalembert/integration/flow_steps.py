@@ -23,6 +23,7 @@ class GivenSteps(diffrax.AbstractStepSizeController[Any, Any]):
     times: Array
 
     def wrap(self, direction: Any) -> GivenSteps:
+        # diffrax integrates backward motions in negated time
         return GivenSteps(self.times * direction)
 
     def init(

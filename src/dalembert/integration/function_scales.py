@@ -82,6 +82,7 @@ def _deviations(values: Floats, size: int) -> Floats:
     inner = values[:-1].reshape(-1, size, values.shape[1])
     first, middle, last = values[:-1:size, None], values[size // 2 :: size, None], values[size::size, None]
     s = (np.arange(size) / size)[None, :, None]
+    # Lagrange's form of the parabola through s = 0, 1/2 and 1
     parabola = first * (1 - s) * (1 - 2 * s) + middle * (4 * s * (1 - s)) + last * (s * (2 * s - 1))
     return np.abs(inner - parabola).max(axis=1)
 

@@ -32,6 +32,7 @@ class NewtonPolynomial(NamedTuple):
         slope = np.zeros_like(value)
         for node, coefficient in zip(self.nodes[-2::-1], self.coefficients[-2::-1], strict=True):
             distance = (x - node)[:, None]
+            # the slope first, since (p·d)′ = p′·d + p needs the value before its update
             slope *= distance
             slope += value
             value *= distance

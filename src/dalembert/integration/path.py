@@ -79,6 +79,7 @@ class PathRecorder:
         path.valid_start &= path.steps > 0 or batch.valid
         path.steps += len(batch.t)
         path.rejected += batch.rejected
+        # a batch knows its own changes only, not the one from the batch before
         if self._ranks and batch.ranks and batch.ranks[0] != self._ranks[-1]:
             path.rank_changes.append(t)
         self._ranks += batch.ranks

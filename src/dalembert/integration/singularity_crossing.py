@@ -110,6 +110,7 @@ def interpolated_crossing(ts: Floats, at: dict[str, Any], singular: float) -> Si
         return {name: field((t - start) / width) for name, field in fields.items()}
 
     middle = (singular - start) / width
+    # the difference of the quintic from the cubic, which leaves out the accelerations
     uncertain = float(np.abs(full(middle) - rough(middle)).max())
     return SingularityCrossing(start, start + width, singular, uncertain, states, outputs)
 

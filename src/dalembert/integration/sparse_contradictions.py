@@ -39,6 +39,7 @@ def inconsistency(code: SparseSystem, found: SparseSolution) -> float:
     left = np.zeros(code.m)
     # the rows in use are satisfied by construction, so that only those left out can be contradicted
     left[rows] = found.left[rows]
+    # b − A a = (b − A q̈) + A (q̈ − a)
     whole = (found.left + code.A @ (found.acceleration - found.free_acceleration)) / lengths
     size = max(float(np.linalg.norm(whole)), TINY)
     bound = float(np.linalg.norm(left / lengths)) / size

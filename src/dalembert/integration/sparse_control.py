@@ -113,6 +113,7 @@ def _pivots(matrix: Floats) -> tuple[Floats, Floats]:
     left, pivots = matrix.copy(), np.empty(len(matrix))
     with np.errstate(all="ignore"):
         for i in range(len(left)):
+            # in the order of the rows, so that a small pivot belongs to one requirement
             pivots[i] = left[i, i]
             left[i + 1 :, i + 1 :] -= np.outer(left[i + 1 :, i], left[i, i + 1 :] / pivots[i])
     return pivots, CLEARLY_POSITIVE * np.diagonal(matrix)

@@ -32,10 +32,12 @@ class Dependencies:
         """Return the sum (m,) of the dependencies with shares (r,)."""
         v = np.zeros(self.code.m)
         v[self.rows] = shares
+        # the rows in use take up what the others contribute to S v, so that Aᵀ of the sum is zero
         return v - self._kept(self._times_s(v))
 
     def shares_of(self, v: Floats) -> Floats:
         """Return the products (r,) of the dependencies with a vector v (m,)."""
+        # the transpose of ``combined``
         return (v - self._times_s(self._kept(v)))[self.rows]
 
     def _times_s(self, v: Floats) -> Floats:
@@ -88,6 +90,7 @@ def shortest(dependencies: Dependencies, multipliers: Floats) -> Floats:
         if not np.abs(left).max(initial=0.0) < np.abs(missing).max(initial=0.0) / 2:
             break
         lam, missing = better, left
+    # what AᵀA did not resolve is added by S, so that the force is exact to rounding
     return lam + code.correction(code.A @ code.mass.solve(missing))[0]
 
 

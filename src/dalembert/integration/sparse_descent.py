@@ -81,6 +81,7 @@ class Descent:
 
     def size(self, v: Floats) -> float:
         """Return the length of a vector in the mass metric."""
+        # rounding may make the square of a vector that nearly vanishes negative
         return float(np.sqrt(max(0.0, v @ self.code.metric_times(v))))
 
     def missed(self) -> float:
@@ -115,6 +116,7 @@ class Descent:
         code, d = self.code, x - self.start
         self.evaluate(x)
         code.factor()
+        # a copy, since each evaluation overwrites the entries
         A = code.A.copy()
         multipliers, across = code.refined_correction(A @ d)
         slope = d - across
@@ -129,6 +131,7 @@ class Descent:
             return v - code.mass.solve(A.T @ elimination.solve(A @ v))
 
         def curved(v: Floats) -> Floats:
+            # the curvature of the constraints, Σ μ ∂²φ v, by a difference of their gradients along v
             part = h / float(np.abs(v).max())
             self.evaluate(x + part * v)
             return allowed(v - code.mass.solve((code.A.T @ multipliers - force) / part))
@@ -169,6 +172,7 @@ class Descent:
 
     def flatter(self, x: Floats, step: Floats, slope: float, before: float) -> Floats | None:
         """Return the point after a step, as long as steps reduce the slope; None if there is none."""
+        # steps that no longer halve the slope move by rounding only
         if slope <= LEAST_SLOPE or slope > before / 2:
             return None
         new = self.on_constraints(x + step)

@@ -110,6 +110,7 @@ class EventWatch:
         slopes = 6 * s * (1 - s), (1 - s) * (1 - 3 * s), s * (3 * s - 2)
         v = slopes[0] * (q1 - q0) / h + slopes[1] * v0 + slopes[2] * v1
         times = step.before + h * s[:, 0]
+        # exactly the end, which the sum may miss by rounding
         times[-1] = step.t
         return times, self._events.values(times, q, v)
 
@@ -148,6 +149,7 @@ class EventWatch:
         located: Any = a if first == 0 else b if last == 0 else None
         if located is None:
             located = brentq(value, a, b, xtol=self._accuracy(step), rtol=rounding)
+        # at a pole the function grows towards the located time
         return None if abs(value(located)) > max(abs(first), abs(last)) else self._event(number, step, located)
 
     def _accuracy(self, step: SparseStep) -> float:

@@ -66,6 +66,7 @@ class SparseImplicit:
             for s in range(STAGES):
                 slopes[s + 1] = steps.slope(y + self.z[s], t + self.method.fractions[s] * h)
             f = backward @ slopes[1 : STAGES + 1]
+            # the second and third transformed stages are the real and imaginary part of one unknown
             pair = (f[1] + 1j * f[2]) - values[1] / h * (w[1] + 1j * w[2])
             found = solve[1](pair)
             change = np.stack([solve[0](f[0] - values[0].real / h * w[0]), found.real, found.imag])
@@ -79,6 +80,7 @@ class SparseImplicit:
         """Store the error estimate as in ``collocation_step``."""
         found = stiff = solve(self.steps.slopes[0] + self.method.error_weights @ self.z / h)
         rate = self.method.eigenvalues[0] / h
+        # twice: directions that are not stiff, in which hJ/γ is small, then contribute its square only
         for _ in range(2):
             stiff = stiff - rate * solve(stiff)
         rounding = STATE_ROUNDING * np.abs(np.array(split_state(y))[0])
@@ -107,6 +109,7 @@ class SparseImplicit:
         for term, own, slopes in zip(code.differentiable_terms, code.constraint_numbers, values, strict=False):
             k, columns = term.coordinates.shape[1], term.coordinates
             rows, accelerations = slopes[:, :k], found.acceleration[columns]
+            # Baumgarte's terms are part of b, so that their derivatives are part of its derivative
             right = slopes[:, k] - factors[own, :1] * slopes[:, k + 2] - factors[own, 1:] * slopes[:, k + 1]
             # the derivative of b − A q̈ at constant q̈, which the linearised constraint must cancel
             add(right - np.einsum("ckj,ck->cj", rows, accelerations))

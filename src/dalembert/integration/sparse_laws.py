@@ -41,6 +41,7 @@ def nonideal_sum(code: SparseSystem, multipliers: Floats) -> Floats:
     force, ideal = code.A_transposed @ multipliers, shortest(dependencies, multipliers)
     reactions = ideal
     C = code.evaluate_laws(ideal, force, reactions)
+    # the reactions of the ideal problem do not change with the laws
     if laws.depends == "ideal":
         return C
     for _ in range(MOST_LAW_ITERATIONS):

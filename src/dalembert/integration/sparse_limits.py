@@ -33,6 +33,7 @@ class LimitWatch:
         if any((excess > 0).any() for excess in ends.values()):
             self._found = joined([*self._found, *self._within(step, ends)])
         self._before = ends[step.t]
+        # the solutions above chose rows and factored S at states of their own
         self._steps.rows = rows
         self._steps.restart()
         return self._found

@@ -52,6 +52,7 @@ def _refuse_negative(dynamics: LargeDynamics) -> None:
     mass = _blocks_of(dynamics.code)
     for i in _raised_blocks(mass):
         own = mass.block(i)
+        # by blocks: a heavy block must not hide a negative eigenvalue of a light one
         smallest, largest = np.linalg.eigvalsh(in_units(own, own_units(own)))[[0, -1]]
         if smallest < -SINGULAR_MASS * max(abs(smallest), abs(largest)):
             names = quoted(dynamics.coordinates[k] for k in _members(mass, i)[:LISTED_NAMES])
@@ -138,6 +139,7 @@ def free_motion(code: SparseSystem, force: Floats) -> Floats | None:
         if _is_singular(mass, i):
             return None
         own = _members(mass, i)
+        # the factors of these blocks are those with the inertia that was added
         found[own] = np.linalg.solve(mass.block(i), force[own])
     return found
 

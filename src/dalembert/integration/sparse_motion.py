@@ -212,6 +212,7 @@ def require_valid_terms(dynamics: LargeDynamics, advice: str = ADVICE) -> None:
         if len(off):
             raise InputError(_not_finite(name, [dynamics.coordinates[i] for i in off[:LISTED_NAMES]]))
     if not np.isfinite(code.terms[: code.half.start]).all():
+        # a product with ones is not finite in each row with such an entry
         off = np.flatnonzero(~np.isfinite(code.A @ np.ones(code.n)) | ~np.isfinite(code.rhs))
         raise InputError(_not_finite("constraint_matrix", [dynamics.constraints[i] for i in off[:LISTED_NAMES]]))
     refuse_unsuited_mass(dynamics, advice)

@@ -92,6 +92,7 @@ class RequirementRates:
         effects = np.zeros((len(rows), r))
         effects[: free.effects.shape[1]] = free.effects[0]
         changed = structure.differentiated
+        # rows that were not differentiated have their effects from the first series already
         for j in range(r) if len(changed) else ():
             moved, *_ = self._differentiated(self._series(np.eye(r)[j]))
             effects[changed, j] = [moved[i][0] - rows[i][0] for i in changed]
@@ -163,6 +164,7 @@ class RequirementRates:
             motion[order + 2] = a + u @ responses[order]
         orders = range(self.highest + 1)
         alpha = [self._alpha(values, free, i) / factorial(i) for i in orders]
+        # Leibniz's rule for the products of gradients and responses, over i! as coefficients of a series
         effects = [
             sum(comb(i, j) * (values[j].gradients @ responses[i - j].T) for j in range(i + 1)) / factorial(i)
             for i in orders
@@ -176,6 +178,7 @@ class RequirementRates:
     def _alpha(self, values: Sequence[_Values], free: Sequence[Floats], i: int) -> Floats:
         """Return the derivative of α of order i."""
         found = -values[i].rhs
+        # these are added when the derivatives that they multiply are known: see ``_late``
         late = np.array([self._is_late(row) for row, *_ in self.servos.layout.settling], bool)
         for j in range(i + 1):
             settling = settling_terms(self.servos, np.where(late, 0.0, values[j].settling), values[i - j].errors)
@@ -188,6 +191,7 @@ class RequirementRates:
         """Return the next derivatives of an acceleration and of its multipliers, of which those before are known."""
         code, order = self.code, len(known)
         for j in range(1, order + 1):
+            # Leibniz's rule for M q̈ − Aᵀλ = Q and A q̈ = b: products with known derivatives move to the right
             a, lam, factor = known[order - j], reactions[order - j], comb(order, j)
             force = force + factor * (values[j].A.T @ lam - self._mass.times_with(values[j].mass, a))
             b = b - factor * (values[j].A @ a)
@@ -209,6 +213,7 @@ class RequirementRates:
         for law, own in zip(stated.laws, laws, strict=True):
             force = force + _sum([law.term], [own], n)
         A, (b, *_) = self._constraints.of(constraints)
+        # the last of the terms of servo constraints is the program of their gains
         gradients, (rhs, position, velocity) = servos.rows.of(requirements[:-1])
         settling, rates, *_ = servos.gains_of(requirements[-1].ravel())
         columns = np.zeros((len(servos.layout.actuators), n))

@@ -22,6 +22,7 @@ def reason_unreached(dynamics: LargeDynamics, before: Floats, after: Floats, t: 
     code, (q, qd) = dynamics.code, split_state(after)
     code.evaluate(q, qd, t, numbers)
     residual = code.residuals.position
+    # in the metric of the masses, in which the rows have their lengths
     moved = float((np.sqrt(np.abs(code.mass.diagonal)) * np.abs(q - split_state(before)[0])).max(initial=0.0))
     rows = missed(dynamics, q, qd, 0, START_TOLERANCE)
     far = rows[~(np.abs(residual[rows]) / code.row_lengths[rows] <= NOT_REACHED * moved)]

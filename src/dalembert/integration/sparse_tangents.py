@@ -50,6 +50,7 @@ def only_touching(steps: SparseSteps, y: Floats, t: float, reached: float) -> st
     later = np.inf
     for h in (reached - t) * FACTORS_AHEAD:
         residuals = _residuals(steps, rows, predicted(y, slope, h), t + h, left_out)
+        # a violation of the motion grows by a power of time from one time to twice that time, rounding does not
         grows = (later >= RESIDUAL_GROWTH[0] * residuals) & (later <= RESIDUAL_GROWTH[1] * residuals)
         violated, later = (residuals > LEAST_RESIDUAL) & grows, residuals
         if not violated.any():
@@ -94,6 +95,7 @@ def _can_follow(steps: SparseSteps, y: Floats, later: Floats, t: float, touching
     """
     dynamics, (q, qd) = steps.dynamics, split_state(later)
     own = np.unique(steps.code.A[touching].indices)
+    # displacements times the roots of their masses, so that units of coordinates do not matter
     unit = np.sqrt(np.abs(steps.code.mass.diagonal))[own]
     descent = Descent(dynamics, q, qd, t, steps.numbers, 0)
     found = descent.on_constraints_from_start()

@@ -45,6 +45,7 @@ class StageEquations:
         self._counts = len(mass.row), A.nnz, len(rows)
         all_rows = np.concatenate([mass.row, code.n + A.row, A.col, rows])
         all_columns = np.concatenate([mass.col, A.col, code.n + A.row, columns])
+        # the factorisation exchanges no rows: rows and columns have one order, found from the symmetric pattern
         order = minimum_degree(code.n + code.m, np.append(all_rows, all_columns), np.append(all_columns, all_rows))
         self._lu = SparseLU(order, all_rows, all_columns)
         slots = self._lu.slots[len(mass.row) :]
@@ -83,7 +84,9 @@ class StageEquations:
         from scipy.sparse import csr_array
 
         lu, n = self._lu, self._n
+        # positions are eliminated by dq = g (r + dv): equations of dv and the multipliers remain
         values = self._C0 - g * self._C1 - g**2 * self._C2
+        # C by its diagonal alone, since only the order of magnitude of the softness matters
         mobilities = 1 / np.abs(values[self._of_coordinates])
         own = np.bincount(self._A_rows, self._squares * mobilities[self._A_columns], self._m)
         values[self._of_constraints[self._used]] += SOFTNESS * own[self._used]

@@ -274,6 +274,7 @@ def nearest(
         return x0
     x = nearest_root(equations, x0, steps)
     residual, jacobian = equations(x)
+    # the columns of ``steps`` are those of L⁻ᵀ: M = LLᵀ is the inverse of their products
     q, M = x if coordinates is None else coordinates, np.linalg.inv(steps @ steps.T)
     # in the units of the metric, since a solution in micrometres must be as accurate as one in metres; and NaN
     # satisfies no comparison, so that it would not count as violated

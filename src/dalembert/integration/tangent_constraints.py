@@ -91,6 +91,7 @@ def _can_follow(dynamics: Dynamics, p: Any, y: Floats, later: Floats, t: float, 
     found = q
     for _ in range(MOST_STEPS_TO_CONTACT):
         terms = terms_at(dynamics, found, qd, t, p)
+        # columns in the units of the coordinates: the least solution is the shortest step in these units
         found = found - np.linalg.lstsq(np.asarray(terms.A)[rows] / unit, np.asarray(terms.position)[rows])[0] / unit
         if not np.isfinite(found).all():
             return True  # not decided

@@ -197,6 +197,7 @@ def segments(
     values = np.nan_to_num(functions(t), posinf=0.0, neginf=0.0)
     spread = np.ptp(values, axis=0)
     changing = spread > 0
+    # decisions that never change are left out together with other constant functions
     decisions = int(changing[len(spread) - decisions :].sum())
     scaled = values[:, changing] / spread[changing]
 
@@ -217,6 +218,7 @@ def _divide(
     t0: float, t1: float, jumps: list[tuple[float, float]], bounded: Sequence[TimeSegment]
 ) -> list[TimeSegment]:
     """Divide a span at jumps and at the ends of segments with bounded steps, which may overlap."""
+    # jumps last: where other ends coincide with one, the next segment begins after it
     ends = {t0: t0} | {x: x for part in bounded for x in part[:2]} | {a: b for a, b in merged_jumps(jumps) if b <= t1}
     ends = {a: b for a, b in ends.items() if t0 <= a < t1}
     starts = sorted(ends)

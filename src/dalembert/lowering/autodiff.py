@@ -92,6 +92,7 @@ def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, A
         def along(s: Array) -> Array:
             return value(q + s * qd, t + s, p)
 
+        # the second derivative along the straight path q + s q̇, t + s is φ̈ without A q̈, and thus −b
         zero, one = jnp.array(0.0), jnp.array(1.0)
         (phi, rate), (_, curvature) = jax.jvp(lambda s: jax.jvp(along, (s,), (one,)), (zero,), (one,))
         return jax.jacfwd(value)(q, t, p), -curvature, phi, rate
@@ -101,6 +102,7 @@ def _rows(constraint: FunctionConstraint) -> Callable[..., tuple[Array, Array, A
         return jax.jacfwd(value, argnums=1)(q, qd, t, p), -rate, jnp.zeros_like(psi), psi
 
     def acceleration(q: Array, qd: Array, t: Array, p: Any) -> tuple[Array, Array, Array, Array]:
+        # affine in the accelerations: the value at zero is −b
         at_rest = value(q, qd, jnp.zeros_like(q), t, p)
         none = jnp.zeros_like(at_rest)
         return jax.jacfwd(value, argnums=2)(q, qd, jnp.zeros_like(q), t, p), -at_rest, none, none

@@ -224,6 +224,7 @@ def _function_energy(system: FunctionSystem) -> Callable[..., Array] | None:
 
     def energy(q: Array, qd: Array, t: Any, p: Any) -> Array:
         named = dict(zip(system.parameter_names, p, strict=True))
+        # q̇·∂L/∂q̇ − L, the first term as the derivative of L along q̇
         value, rate = jax.jvp(lambda v: lagrangian(q, v, t, named), (qd,), (qd,))
         return rate - value
 

@@ -41,6 +41,7 @@ def wrong_signs(system: System) -> Callable[..., Array] | None:
             q, qd = split_state(ys[place])
             found = jax.vmap(lambda q, qd, t: jnp.stack([*map(_number, along(tuple(q), tuple(qd), t, tuple(p)))]))
             each = found(q, qd, jnp.asarray(at))
+            # relative to the largest value so far, as in ``MovingCoefficients``
             largest = jax.lax.cummax(jnp.abs(each), axis=0)
             off.append((each < -ROUNDED_SIGN * largest).any())
         return jnp.stack(off).any()

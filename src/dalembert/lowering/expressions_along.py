@@ -201,6 +201,7 @@ def _by_scipy(expressions: list[Any], state: tuple[Any, ...], time: Any, paramet
             found = compute(*y.T, t, *p.T)
         except NameError as unknown:
             raise InputError(f"`expression` must have functions with numerical values: {unknown}.") from None
+        # a constant expression has one value for all times
         return np.stack([np.broadcast_to(np.asarray(value, float), t.shape) for value in found], axis=1)
 
     return evaluate

@@ -38,6 +38,7 @@ def expressions_in_time(system: System, expressions: tuple[Any, ...], parameters
     """Return the functions of time in expressions of a system; none if these contain a function without a program."""
     tape, symbols = Tape(), system.symbols
     forces = [kind(name) for kind in (plain_multiplier, plain_reaction) for name in system.constraint_names]
+    # forces count as parts of the state: what depends on them is no function of time alone
     state = [*symbols.q, *symbols.qd, *forces]
     inputs: dict[Any, Any] = {symbol: tape.input("y", i) for i, symbol in enumerate(state)}
     inputs |= {sp.Symbol(name, real=True): tape.input("p", i) for i, name in enumerate(parameters)}
@@ -55,4 +56,5 @@ def expressions_in_time(system: System, expressions: tuple[Any, ...], parameters
     if steady or not found:
         return ExpressionsInTime(None, signals)
     run = BatchProgram(Program(tape, [*found, *decisions]), len(state))
+    # the programs do not depend on the state, for which zeros stand
     return ExpressionsInTime(lambda t, p: run(np.zeros((len(t), len(state))), t, p), signals, len(decisions))

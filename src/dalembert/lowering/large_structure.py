@@ -61,6 +61,7 @@ def _states(dynamics: LargeDynamics, q: Floats, qd: Floats, t: float, numbers: F
     code, draw = dynamics.code, np.random.default_rng(20030101)
     code.evaluate(q, qd, t, numbers)
     if code.elimination is not None:
+        # all rows are eliminated once, to find those that are redundant at the given state
         code.elimination.used = np.ones(code.m, bool)
         code.factor()
         code.elimination.used = ~code.elimination.left_out
@@ -104,6 +105,7 @@ def _structure(dynamics: LargeDynamics, servos: ServoTerms, states: list[Any]) -
             or not _can_continue(dynamics)
         ):
             raise _refusal(dynamics, servos, found, i, basis, kept)
+        # a row without inputs is replaced by its derivative; a combination of rows becomes a further row
         orders = tuple(order if k == i and not basis else old for k, old in enumerate(found.orders))
         if basis:
             done.add(i)
@@ -152,6 +154,7 @@ def _is_regular(effect: Effect) -> bool:
 def _size(dynamics: LargeDynamics, gradient: Floats) -> Floats:
     """Return the size (n,) of the terms of the acceleration that a force along a gradient causes."""
     code = dynamics.code
+    # by absolute values: the terms may cancel, and their rounding does not
     forces = abs(code.A_transposed) @ np.abs(caused_by(code, gradient)[1])
     return np.abs(code.mass.solve(gradient)) + np.abs(code.mass.solve(forces))
 
@@ -191,6 +194,7 @@ def _constraints_behind(dynamics: LargeDynamics, gradient: Floats) -> list[str]:
     code = dynamics.code
     acceleration, multipliers = caused_by(code, gradient)
     free = code.mass.solve(gradient)
+    # a force along a gradient that the constraints span moves nothing
     if not code.m or gradient @ acceleration > SHARE_TOLERANCE * (gradient @ free):
         return []
     sizes = np.abs(multipliers) * code.row_lengths

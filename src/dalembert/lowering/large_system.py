@@ -40,6 +40,7 @@ def _refuse_abrupt(statement: LargeStatement) -> None:
 
     Those of constraints would change velocities suddenly, which needs an impact.
     """
+    # a jump of a force changes accelerations only
     others = replace(statement, forces=()).groups()
     abrupt = functions_abrupt_in_time_alone(e for expressions, _ in others for e in expressions)
     if abrupt:

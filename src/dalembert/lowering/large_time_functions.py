@@ -47,7 +47,9 @@ def _size(term: CopiedTerm) -> int:
 
 def _sampled(term: CopiedTerm, program: BatchProgram, t: Floats, numbers: Floats) -> Floats:
     own = np.unique(numbers[term.numbers], axis=0) if term.numbers.shape[1] else np.zeros((1, 0))
+    # at equal distances among the sorted ones, from the first to the last
     chosen = own[np.unique(np.linspace(0, len(own) - 1, MOST_COPIES).astype(int))]
+    # these functions do not depend on the state, for which zeros stand
     y = np.zeros((len(t), _size(term)))
     return np.hstack([program(y, t, np.concatenate([numbers[term.shared], each])) for each in chosen])
 

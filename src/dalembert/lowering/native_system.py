@@ -229,6 +229,7 @@ class NativeSystem:
         if last is None or last[0] != key:  # cached: at the start of a run they are needed several times
             found = self.terms_of_many(inputs[None, :size], inputs[size : size + 1], inputs[size + 1 :])
             last = self._last_terms = key, tuple(part[0] for part in found)
+            # the same arrays are returned again, so that nobody may change them
             for part in last[1]:
                 part.flags.writeable = False
         return last[1]

@@ -53,6 +53,7 @@ class OutputsOfMany:
         A = parts["constraint_matrix"].reshape(len(valid), -1, self.n)
         # a pseudoinverse of a matrix with NaN raises an error for all members
         inverse = shortest_multipliers(np.where(valid[:, None, None], A, 0.0))
+        # multipliers exert the nonideal force without C, which the laws give
         reaction = parts["ideal_force"] + parts["nonideal_force"] - parts["nonideal_c"]
         found["multipliers"] = np.einsum("kmn,kn->km", inverse, parts["ideal_force"])
         found["reactions"] = np.einsum("kmn,kn->km", inverse, reaction)

@@ -226,6 +226,7 @@ class Programs:
         for _ in range(iterations if at_position else 0):
             off = recorded.at(q, qd).residuals("position", at_position)
             q = sl.minus(q, elimination.solve(at_rest, off, len(at_position)).acceleration)
+        # φ̇ is linear in the velocities, so that one step is exact for it; ψ need not be
         nonlinear = any(levels[k] == "velocity" for k in at_velocity)
         for _ in range((iterations if nonlinear else 1) if at_velocity else 0):
             off = recorded.at(q, qd).residuals("velocity", at_velocity)

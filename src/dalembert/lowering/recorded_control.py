@@ -205,6 +205,7 @@ class RecordedControl(RequirementRows):
     @property
     def _limits(self) -> list[Any]:
         terms = self.terms
+        # with a negative limit the ends of the interval would be exchanged
         return [None if limit is None else terms.larger(terms.read(limit), 0.0) for limit in self.form.limits]
 
     def excess(self) -> list[Any]:

@@ -110,6 +110,7 @@ def _tangential(recorded: RecordedTerms, integral: FirstIntegral) -> tuple[sl.Ve
         slopes = [recorded.read(e) for e in gradient(recorded.source.form.velocity[k], symbols.q)]
         of_q = sl.plus(of_q, slopes, multiplier)
     scale = recorded.read(sp.Symbol(TIME_SCALE, real=True))
+    # in the metric M/τ² of positions, with τ the time scale, the direction of steepest change has the factor τ²
     positions = recorded.elimination.solve(of_q, zeros, len(rows)).acceleration
     return [*of_q, *of_qd], [*(sl.mul(sl.mul(scale, scale), x) for x in positions), *velocities.acceleration]
 

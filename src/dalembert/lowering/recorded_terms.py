@@ -222,6 +222,7 @@ class RecordedTerms:
         targets = [self.target(k) for k in rows]
         if rates is None:
             return targets
+        # A q̈ = b − c₁ φ̇ − c₀ φ with the factors of ``stabilisation.damping``
         position, velocity = self.residuals("position", rows), self.residuals("velocity", rows)
         return [
             sl.sub(b, sl.add(sl.mul(rates[k][0], v), sl.mul(rates[k][1], x)))

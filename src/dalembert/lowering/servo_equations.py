@@ -25,6 +25,7 @@ def state_equations(source: Source) -> StateEquations:
     The errors of a requirement are β, its derivatives that contain no inputs, and the combinations ψ with those of
     other requirements: see ``RecordedControl``. If all of them vanish, they do so at all later times.
     """
+    # also redundant rows, which a state must satisfy as well
     recorded = RecordedTerms(Programs.of_all_rows(source))
     outputs: list[Any] = []
     levels: list[str] = []
@@ -36,6 +37,7 @@ def state_equations(source: Source) -> StateEquations:
         constraints += rows
     names: list[str] = []
     for requirement, errors in _errors(source, recorded):
+        # β restricts positions and β̇ velocities; higher derivatives and ψ restrict both together
         own = {"position": ("position", "velocity"), "velocity": ("velocity",)}.get(requirement.level, ())
         outputs += errors
         levels += [*own, *["both"] * (len(errors) - len(own))]

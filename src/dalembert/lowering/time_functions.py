@@ -57,6 +57,7 @@ def decisions_of(array: str, program: Program) -> list[Value]:
         if name in ("<", "<=", "=="):
             found.append(tape.record("select", value, 1.0, 0.0))
         elif name in ("floor", "ceil"):
+            # the parity changes by one at each jump, however large the integer is
             found.append(value - 2 * tape.record("floor", value / 2))
     return found
 

@@ -62,6 +62,7 @@ class MotionBatch:
 
 def by_member(p: Floats) -> tuple[Floats, int]:
     """Return parameters (N, k) and one, or (1, k) and zero if all members share them, given an array (k, N)."""
+    # an array that was broadcast along the members has the stride zero there
     shared = p.shape[1] > 0 and p.strides[1] == 0
     return np.ascontiguousarray(p[:, :1].T if shared else p.T), int(not shared)
 

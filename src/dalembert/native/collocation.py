@@ -92,8 +92,10 @@ class Collocation:
         The embedded method has the weight 1/γ for the slope at the start, and order 3.
         """
         c, A, gamma = np.array(self.fractions), np.array(self.matrix), self.eigenvalues[0]
+        # the conditions of order 3: Σ bᵢ cᵢᵏ = 1/(k + 1), with the slope at the start on the right side
         powers = np.array([c**k for k in range(STAGES)])
         embedded = np.linalg.solve(powers, 1 / np.arange(1, STAGES + 1) - np.array([1 / gamma, 0, 0]))
+        # weights of slopes become weights of z by h k = A⁻¹ z
         return gamma * np.linalg.solve(A.T, embedded - A[-1])
 
     def step_tolerances(self, rtol: float, atol: Any) -> tuple[float, Any]:

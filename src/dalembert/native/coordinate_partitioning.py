@@ -111,6 +111,7 @@ class Partition:
         """
         for s in reversed(range(len(self.rows))):
             row, i = self.rows[s], self.dependent[s]
+            # from the last row on, so that its other coordinates are known already
             total = right[row.k]
             for j, entry in row.entries.items():
                 if j != i:
@@ -126,6 +127,7 @@ class Partition:
         record = self.polynomials.record
         reduced = list[Any]()  # multipliers of the reduced rows
         for s, i in enumerate(self.dependent):
+            # forward substitution: the coordinate of a row occurs in no later row
             total = forces[s]
             for t in range(s):
                 total = sl.sub(total, sl.mul(record(self.rows[t].entries.get(i, {})), reduced[t]))

@@ -45,6 +45,7 @@ def factor_pattern(starts: Indices, rows: Indices) -> FactorPattern:
 
     m = len(starts) - 1
     parents, counts = elimination_tree(starts, rows)
+    # in 64 bits, so that too many entries for indices of 32 bits are noticed
     row_starts = np.append(0, np.cumsum(counts, dtype=np.int64))
     if row_starts[-1] >= np.iinfo(np.int32).max:
         raise ModelError([f"the factors of the constraints must have fewer than 2³¹ entries; got {row_starts[-1]}."])

@@ -126,6 +126,7 @@ class GpuMotionBatch:
             ]
             for each in batch.shared:
                 parts[0].stream.put(each.array, each.place)
+            # before any other stream reads what all members share
             parts[0].stream.wait()
             for part in parts:
                 part.put(*batch.of_members)

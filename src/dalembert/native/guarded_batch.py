@@ -57,6 +57,7 @@ class GuardedBatch:
         ``guarded_members.GUARDED``. Once another thread has set ``room`` to zero, the members end, and no further one
         is started.
         """
+        # NaN remains for members that are not started
         endings, (parameters, own) = np.full(len(starts.t), np.nan), by_member(starts.p)
         self._phases(
             *(len(starts.t), starts.y.ctypes.data, starts.t.ctypes.data, parameters.ctypes.data, own),

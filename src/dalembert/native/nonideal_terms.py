@@ -51,6 +51,7 @@ class NonidealTerms:
         self._values = np.zeros(max(self._offsets[-1], 1))
         parts = [_places(law, offset) for law, offset in zip(laws, self._offsets, strict=False)]
         rows, columns, places = (np.concatenate([part[k] for part in parts]) for k in range(3))
+        # the order that compressed rows of SciPy need
         order = np.lexsort((columns, rows))
         self._places = places[order]
         self.C, self._transposed = fixed_pattern(shape, rows[order], columns[order])

@@ -46,6 +46,7 @@ def write_sample(module: ir.Module, parts: Parts, reached: ir.Function, outputs:
 def _continues(w: Writer, parts: Parts, i: Any, t0: Any, y0: Any, times: Any) -> Any:
     """Return whether a time is reached from the same state as the one before, to which a step was taken."""
     b = w.b
+    # not −1 for the first time: the addresses below are read in any case
     before = b.select(b.icmp_signed(">", i, whole(0)), b.sub(i, whole(1)), i)
     now = load(b, t0, before)
     stepped = b.and_(b.icmp_signed(">", i, whole(0)), b.fcmp_ordered(">", load(b, times, before), now))

@@ -38,6 +38,7 @@ def last_outputs(
     """Return the places (3, m) of b and of the residuals at position and velocity level."""
     found = np.zeros((3, m), np.int64)
     for term, own, offset in zip(constraints, numbers, offsets, strict=False):
+        # each copy ends with b and both residuals
         found[:, own] = offset + (np.arange(term.copies) + 1) * term.outputs + np.array([[-3], [-2], [-1]])
     return found
 

@@ -72,6 +72,7 @@ class RowStructure:
     def differentiated(self) -> NDArray[np.int64]:
         """The rows that are derivatives of others."""
         further = sum(bool(basis) for _, basis in self.differentiations)
+        # combinations of several rows follow all others, in the order in which they were added
         own = {i for i, basis in self.differentiations if not basis}
         return np.array(sorted(own | {*range(len(self.owners) - further, len(self.owners))}), np.int64)
 

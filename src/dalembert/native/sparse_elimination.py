@@ -93,6 +93,7 @@ class SparseElimination:
     @property
     def left_out(self) -> NDArray[np.bool_]:
         """Mask (m,) of the rows that the last factorisation left out."""
+        # the reciprocal zero stands for the pivot of such a row, and makes its unknown zero
         return self._in_order(self._inverse == 0)
 
     @property

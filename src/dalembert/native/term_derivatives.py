@@ -32,6 +32,7 @@ class TermDerivatives:
 
 def _differentiated(term: CopiedTerm) -> CopiedTerm:
     tape, outputs = term.program.tape, term.program.outputs
+    # one direction for each input, since a term of a large system has few of them
     columns = [along(tape, outputs, {("y", j): 1.0}) for j in range(2 * term.coordinates.shape[1])]
     flat = [column[i] for i in range(len(outputs)) for column in columns]
     return replace(term, program=Program(tape, flat), targets=None)

@@ -37,6 +37,7 @@ def _derived(term: CopiedTerm, n: int, order: int) -> CopiedTerm:
     """Return the derivative of a term along a motion, whose d-th derivatives are further coordinates at d·n."""
     k, tape, outputs = term.coordinates.shape[1], term.program.tape, list(term.program.outputs)
     for done in range(order):
+        # the chain rule: the rate of each derivative is the next one, k places further
         onward = {("y", i): tape.input("y", i + k) for i in range(k * (done + 2))}
         outputs = along(tape, outputs, {**onward, ("t", 0): 1.0})
     places = np.hstack([term.coordinates + d * n for d in range(order + 2)]).astype(np.int32)

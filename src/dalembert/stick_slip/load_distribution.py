@@ -75,6 +75,7 @@ class _Conditions(NamedTuple):
         """Return the distances a (T, k) from the limits at z = 0, relative to the largest force, and their slopes."""
         values, slopes = [*self.pressing.T], [*np.moveaxis(self.pressing_by_z, 1, 0)]
         for i, (limit, limit_by_z) in enumerate(self._limits(directions)):
+            # along a line |friction| ≤ limit is two linear conditions
             for sign in (1, -1):
                 values.append(limit + sign * self.required[i][:, 0])
                 slopes.append(limit_by_z + sign * self.required_by_z[i][:, 0])
@@ -164,8 +165,10 @@ def holding(
             mine[worse[better]] = theirs[better]
     if any(required.shape[1] > 1 for required in conditions.required):
         given = conditions.cones(directions).margin(np.zeros_like(z))
+        # cones are not linear in the shift, which is taken as a whole or left out
         shift = np.where((margin > 0) & (given >= MARGIN_KEPT * margin), 0.0, 1.0)
     else:
+        # all conditions are linear in the shift, so that its least share is known
         a, slopes = conditions.lines(directions)
         shift = _share_of_shift(a, np.einsum("tkd,td->tk", slopes, z), margin)
     return Holding(margin, reactions + shift[:, None] * np.einsum("trd,td->tr", free, z))

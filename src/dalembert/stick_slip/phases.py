@@ -120,6 +120,7 @@ class Phase:
         n, method = len(y) // 2, self.method
         atol = np.broadcast_to(np.asarray(method.atol, float), y.shape)[n:]
         J = np.abs(self.mode.velocity_jacobian(contact, t, y, self.p))
+        # the error that the tolerances of the velocities allow in the slip
         error = float(np.linalg.norm(J @ (atol + method.rtol * np.abs(y[n:]))))
         return bool(self.speed(contact, t, y) <= UNRESOLVED_SPEED * error)
 
@@ -130,6 +131,7 @@ class Phase:
     def guard_values(self, t: Any, y: Floats, reactions: Floats) -> Floats:
         """Return the values (guards, …) of the guards: positive during the phase."""
         system = self.mode.system
+        # sorted, since sets have another order in each process
         further = tuple(sorted({*self.p} - {*system.parameter_names}))
         values = expression_values(system, tuple(guard.expression for guard in self.guards), further)
         with np.errstate(all="ignore"):  # values that are not numbers end the phase, with an error
@@ -199,5 +201,6 @@ class Phase:
         if self.undetermined:
             found |= self.holding(t, y, reactions).margin < -LOAD_ROUNDING
         if self.guards:
+            # written so that NaN ends the phase
             found |= ~(self.guard_values(t, y, reactions) >= 0).all(axis=0)
         return found | self.friction_differs(t, y)

@@ -284,6 +284,7 @@ def _check_times(times: Floats, counts: Indices) -> tuple[Indices, Floats]:
     """Return the step of each check and its time: equally spaced in each step, the last one at its end."""
     step = np.repeat(np.arange(len(counts)), counts)
     place = np.concatenate([np.arange(1, count + 1) / count for count in counts])
+    # exactly the end of a step, which the sum may miss by rounding
     return step, np.where(place == 1, times[step + 1], times[step] + place * (times[step + 1] - times[step]))
 
 

@@ -179,6 +179,7 @@ def free_reactions(rows: Floats) -> Floats:
     unit, scales = unit_rows(rows, np.ones(rows.shape[:2]))
     # of the first time: in one phase the rank does not change, and arrays need one shape
     deficit = rows.shape[1] - int(rank(unit[0], SOLVED_RANK_TOLERANCE))
+    # multipliers of unit rows, as those of the given ones
     return null_spaces(unit.swapaxes(1, 2), deficit) * scales[:, :, None]
 
 

@@ -77,6 +77,7 @@ def is_interrupted(phase: Phase, y: Floats, before: float, after: float) -> bool
         if change > SUDDEN_SLIP * scale:
             return True
     gaps = [k for k, guard in enumerate(phase.guards) if guard.kind == "gap"]
+    # gaps do not depend on reactions
     reactions = np.zeros(len(phase.mode.dynamics.constraints))
     was, is_ = (phase.guard_values(t, y, reactions)[gaps] if gaps else np.zeros(0) for t in (before, after))
     if (np.abs(is_ - was) > SUDDEN_SLIP * (np.abs(was) + largest)).any():
