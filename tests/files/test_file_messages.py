@@ -47,7 +47,7 @@ def refused(text):
         ("format = 1", "", (1, 1), "the file must give `format`; there is none."),
         ("mass_matrix", "massmatrix", (3, 1), "unknown key `massmatrix`. Did you mean `mass_matrix`?"),
         ("times", "tmes", (11, 1), "unknown key `tmes`. Did you mean `times`?"),
-        ("qd0", "zzzz", (10, 1), "unknown key `zzzz`. Known are: `q0`, `qd0`, `times`"),
+        ("qd0", "zzzz", (10, 1), "unknown key `zzzz`. Known are: `q0`, `qd0`, `keep`, `times`"),
         ('["m", 0], [0, "m"]', '["m", 1], [0, "m"]', (3, 1), "`mass_matrix` must be symmetric"),
         ('["m", 0], [0, "m"]', '["m", 0]', (3, 1), "`mass_matrix` must have shape (2, 2)"),
         ('[0, "-m*g"]', "[0]", (4, 1), "`applied_force` must have one entry per coordinate"),
