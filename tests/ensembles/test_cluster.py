@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import dalembert as da
 from dalembert.cli import app
 from dalembert.common import dask_client
-from dalembert.ensembles import cluster, ensemble, runner
+from dalembert.ensembles import cluster, runner, study_results
 from helpers import pendulum
 
 distributed = pytest.importorskip("distributed", reason="distributed is an optional dependency")
@@ -76,13 +76,13 @@ def test_results_are_those_of_one_machine(client, keep, tmp_path):
 @pytest.mark.slow
 def test_ensembles_inside_with_client_use_it(client, monkeypatch):
     expected = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
-    given, original = [], ensemble.results_on_cluster
+    given, original = [], study_results.results_on_cluster
 
     def watched(used, *arguments):
         given.append(used)
         return original(used, *arguments)
 
-    monkeypatch.setattr(ensemble, "results_on_cluster", watched)
+    monkeypatch.setattr(study_results, "results_on_cluster", watched)
     with client.as_current():  # as ``with client:``, which also closes the client
         found = da.simulate_ensemble(pendulum(), (1, 0), (0, 0), TIMES, **DESIGN)
     assert given == [client]

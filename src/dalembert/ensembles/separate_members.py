@@ -26,7 +26,7 @@ from dalembert.integration.trajectory import Trajectory
 from dalembert.settings import AnySystem
 from dalembert.verbs import simulate
 
-BLOCK = 16
+MEMBERS_PER_BLOCK = 16
 """Members of a block: each of them takes as long as a single run."""
 
 _one_at_a_time = Lock()
@@ -93,7 +93,7 @@ class _Member(NamedTuple):
 class SeparateRunner:
     """Simulates blocks of members of a study, one member after another."""
 
-    block_size = BLOCK
+    block_size = MEMBERS_PER_BLOCK
 
     def __init__(self, study: SeparateStudy):
         self.study = study

@@ -15,7 +15,7 @@ from dalembert.numerics.tolerances import ROUNDING, TINY
 if TYPE_CHECKING:
     import xarray as xr
 
-LEAST_MEMBERS = 32
+LEAST_SAMPLE = 32
 """Fewest members with a result: below, shares of random designs consist of noise."""
 
 LEAST_IN_CLASS = 4
@@ -77,8 +77,8 @@ def variance_shares(output: Any) -> xr.DataArray:
     rest = ordered.dims[len(dims) :]
     values = ordered.values.reshape(-1, *ordered.shape[len(dims) :])
     known = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
-    if known.sum() < LEAST_MEMBERS:
-        raise InputError(f"`output` must be that of at least {LEAST_MEMBERS} members; {known.sum()} have a result.")
+    if known.sum() < LEAST_SAMPLE:
+        raise InputError(f"`output` must be that of at least {LEAST_SAMPLE} members; {known.sum()} have a result.")
     own = {name: np.broadcast_to(_spread(ordered, name, dims), ordered.shape[: len(dims)]).ravel() for name in varied}
     shares = np.array([_share(own[name][known], values[known]) for name in varied])
     kept = {dim: output[dim].values for dim in rest if dim in output.coords}

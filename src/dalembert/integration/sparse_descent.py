@@ -18,15 +18,13 @@ import numpy as np
 
 from dalembert.common.array_types import Floats
 from dalembert.native.sparse_system import LargeDynamics
+from dalembert.numerics.constraint_solver import RESOLVED_SLOPE
 
 ON_CONSTRAINTS = 1e-9
 """A point is on the constraints if it misses them by less than this part of its distance."""
 
 LEAST_SLOPE = 1e-12
 """The state is the nearest one if the distance changes along the constraints by less than this part of it."""
-
-RESOLVED_SLOPE = 1e-6
-"""A step against a smaller slope shortens the distance by less than 1e-12 of it, which rounding may hide."""
 
 MOST_DESCENT_STEPS = 100
 """Most steps towards the constraints, and most towards the nearest point on them."""

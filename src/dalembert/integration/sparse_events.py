@@ -22,11 +22,11 @@ function may oscillate faster."""
 LOCATED = 4 * float(np.finfo(float).eps)
 """Accuracy of the time of an event, relative to the time and to the length of the step."""
 
-AT_ZERO = 1e-12
+END_AT_ZERO = 1e-12
 """Time before a zero, relative to that of the run, at which the run counts as ending there: no step follows in which
 the function could change its sign."""
 
-TOUCHING = 1e-3
+TOUCHING_CHANGE = 1e-3
 """Change of a function over a part of a step at its last rate, relative to the actual change, below which the function
 only touches zero."""
 
@@ -96,8 +96,8 @@ class EventWatch:
             return False
         # one-sided, of second order: no sample follows the last one
         rate = (3 * values[-1] - 4 * values[-2] + values[-3]) / (2 * length)
-        passes = -sign * rate * length > TOUCHING * abs(values[-1] - values[-2])
-        return bool(passes and abs(values[-1]) <= abs(rate) * AT_ZERO * (self._end - self._begin))
+        passes = -sign * rate * length > TOUCHING_CHANGE * abs(values[-1] - values[-2])
+        return bool(passes and abs(values[-1]) <= abs(rate) * END_AT_ZERO * (self._end - self._begin))
 
     def _sampled(self, step: SparseStep) -> tuple[Floats, Floats]:
         """Return times within a step, and the values of all functions there on the cubic through both of its ends."""

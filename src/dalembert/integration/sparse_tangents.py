@@ -30,7 +30,7 @@ FACTORS_AHEAD = 2.0 ** np.arange(10, -1, -1)
 """Times ahead at which the constraints that were left out are examined, in units of the time that the run has reached.
 The last ones at which projection reaches the other constraints tell most."""
 
-LEAST_RESIDUAL = 1e-2
+CLEAR_VIOLATION = 1e-2
 """Least violation, in tolerances of a start, which is far above rounding if it grows as a power of time."""
 
 FIRST_STEPS, REJECTED_PART = 20, 1 / 3
@@ -52,7 +52,7 @@ def only_touching(steps: SparseSteps, y: Floats, t: float, reached: float) -> st
         residuals = _residuals(steps, rows, predicted(y, slope, h), t + h, left_out)
         # a violation of the motion grows by a power of time from one time to twice that time, rounding does not
         grows = (later >= RESIDUAL_GROWTH[0] * residuals) & (later <= RESIDUAL_GROWTH[1] * residuals)
-        violated, later = (residuals > LEAST_RESIDUAL) & grows, residuals
+        violated, later = (residuals > CLEAR_VIOLATION) & grows, residuals
         if not violated.any():
             continue
         touching = _touching(steps, rows, y, t, int(left_out[np.argmax(violated)]))

@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.model import graph
 from dalembert.model.symbols import t
-from dalembert.model.work_limit import FACTOR, FUNCTION, PRODUCT
+from dalembert.model.work_limit import FACTOR_WORK, FUNCTION_WORK, PRODUCT_WORK
 
 Slopes = dict[int, int]
 """The variables a subexpression depends on, and for each the set of variables in its derivative, as bits."""
@@ -44,7 +44,7 @@ def _works(expression: Any, number: dict[Any, int], order: int) -> Iterator[int]
             slopes.append({number[node]: 0})
             continue
         inner = [slopes[part] for part in parts]
-        own, first, second = _RULES.get(type(node), _of_function)(inner)
+        own, first, second = _WORK_RULES.get(type(node), _of_function)(inner)
         slopes.append(own)
         yield first if order == 1 else first + second
 
@@ -70,8 +70,10 @@ def _of_product(inner: Sequence[Slopes]) -> tuple[Slopes, int, int]:
             others |= each * (k != place)
         for variable, within in slopes.items():
             own[variable] = own.get(variable, 0) | others | within
-            second += PRODUCT * (others | within).bit_count() + FACTOR * factors * (total + within.bit_count())
-    return own, PRODUCT * len(own) + FACTOR * factors * total, second
+            second += PRODUCT_WORK * (others | within).bit_count() + FACTOR_WORK * factors * (
+                total + within.bit_count()
+            )
+    return own, PRODUCT_WORK * len(own) + FACTOR_WORK * factors * total, second
 
 
 def _of_function(inner: Sequence[Slopes]) -> tuple[Slopes, int, int]:
@@ -83,8 +85,8 @@ def _of_function(inner: Sequence[Slopes]) -> tuple[Slopes, int, int]:
     for slopes in inner:
         for variable in slopes:
             own[variable] = depends
-    first = FUNCTION * len(own)
-    return own, first, first + len(own) * (PRODUCT + 2 * FACTOR) * len(own)
+    first = FUNCTION_WORK * len(own)
+    return own, first, first + len(own) * (PRODUCT_WORK + 2 * FACTOR_WORK) * len(own)
 
 
 def _bits(slopes: Slopes) -> int:
@@ -94,4 +96,4 @@ def _bits(slopes: Slopes) -> int:
     return found
 
 
-_RULES = {sp.Add: _of_sum, sp.Mul: _of_product}
+_WORK_RULES = {sp.Add: _of_sum, sp.Mul: _of_product}

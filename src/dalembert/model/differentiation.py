@@ -17,7 +17,7 @@ from sympy.core.function import AppliedUndef, ArgumentIndexError
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from dalembert.model import graph
-from dalembert.model.work_limit import FACTOR, FUNCTION, PRODUCT, count_work
+from dalembert.model.work_limit import FACTOR_WORK, FUNCTION_WORK, PRODUCT_WORK, count_work
 
 JUMPS = (sp.sign, sp.Heaviside, sp.floor, sp.ceiling)
 
@@ -76,8 +76,8 @@ def _present(node: Any, inner: list[dict[Any, Any]]) -> list[Any]:
 def _work(node: Any, inner: list[dict[Any, Any]], variables: list[Any]) -> int:
     """Return the work of the derivatives of a node, in visits of subexpressions; a visit takes some 3 µs."""
     if isinstance(node, sp.Mul):  # a sum of products, one for every factor that depends on the variable
-        return PRODUCT * len(variables) + FACTOR * len(inner) * sum(map(len, inner))
-    return (FUNCTION if isinstance(node, sp.Pow) else 20) * len(variables)
+        return PRODUCT_WORK * len(variables) + FACTOR_WORK * len(inner) * sum(map(len, inner))
+    return (FUNCTION_WORK if isinstance(node, sp.Pow) else 20) * len(variables)
 
 
 def _slope_in_large(node: Any, variable: Any, inner: list[Any]) -> Any:

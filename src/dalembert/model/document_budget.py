@@ -9,8 +9,8 @@ from typing import Any
 from dalembert.model.derived_work import work_of_constraint
 from dalembert.model.expression_nodes import Parsed
 from dalembert.model.expression_work import (
-    MOST_COPIES,
     MOST_DERIVED_LATER,
+    MOST_INDEXED_ELEMENTS,
     MOST_PARTS_OF_FILE,
     MOST_WORK_OF_FILE,
     TOO_MANY_COPIES,
@@ -26,7 +26,7 @@ class Budget:
     work: int = MOST_WORK_OF_FILE
     parts: int = MOST_PARTS_OF_FILE
     derived: int = MOST_DERIVED_LATER
-    elements: int = MOST_COPIES
+    elements: int = MOST_INDEXED_ELEMENTS
 
     def taken(self, part: Parsed) -> str:
         """Take a parsed text from the budget; return the problem if that is exceeded, else nothing."""

@@ -33,7 +33,7 @@ ORDINARY_JOINT = 5_000
 MOST_VALUES_OF_FILE = 30_000
 """Largest number of values of a file: numbers, texts and tables."""
 
-MOST_COPIES = 1_000_000
+MOST_INDEXED_ELEMENTS = 1_000_000
 """Largest number of elements of all index sets of a file: copies of a group times the arrays it is stated over."""
 
 FEWEST_COPIES = 1000
@@ -87,8 +87,8 @@ TOO_MUCH_DERIVED_LATER = (
 
 
 TOO_MANY_COPIES = (
-    f"the index sets of a file must have at most {MOST_COPIES} elements in all, where each index set, each element "
-    "that an expression or a force names by itself, and each coordinate in a list from several arrays counts as at "
+    f"the index sets of a file must have at most {MOST_INDEXED_ELEMENTS} elements in all, where each index set, each "
+    "element that an expression or a force names by itself, and each coordinate in a list from several arrays counts as at "
     f"least {FEWEST_COPIES}. State terms for parts of arrays, or build the model in Python."
 )
 

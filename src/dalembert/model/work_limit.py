@@ -13,7 +13,7 @@ from contextvars import ContextVar
 MATRIX_ENTRY = 5
 """Work of an entry of a matrix other than zero, in visits of subexpressions."""
 
-PRODUCT, FACTOR, FUNCTION = 3, 2, 45
+PRODUCT_WORK, FACTOR_WORK, FUNCTION_WORK = 3, 2, 45
 """Work of the derivative of a product, of each factor in one of its terms, and of the derivative of a power."""
 
 
