@@ -88,8 +88,8 @@ TOO_MUCH_DERIVED_LATER = (
 
 TOO_MANY_COPIES = (
     f"the index sets of a file must have at most {MOST_INDEXED_ELEMENTS} elements in all, where each index set, each "
-    "element that an expression or a force names by itself, and each coordinate in a list from several arrays counts as "
-    f"at least {FEWEST_COPIES}. State terms for parts of arrays, or build the model in Python."
+    "element that an expression or a force names by itself, and each coordinate in a list from several arrays counts "
+    f"as at least {FEWEST_COPIES}. State terms for parts of arrays, or build the model in Python."
 )
 
 
