@@ -29,6 +29,7 @@ from dalembert.ensembles.runner import EnsembleRunner
 from dalembert.ensembles.single_precision import SingleComparison, SingleFindings
 from dalembert.ensembles.summary import Summary, summaries_of
 from dalembert.ensembles.switching_runner import SwitchingRunner
+from dalembert.ensembles.unfinished_members import UnfinishedFindings, unfinished_members
 from dalembert.integration.method import Method
 from dalembert.lowering.build import build
 from dalembert.model.active_system import active_system, all_permanent, starting_system
@@ -123,6 +124,7 @@ class Findings:
     single: SingleFindings = field(default_factory=SingleFindings)
     ledger: LedgerFindings = field(default_factory=LedgerFindings)
     coarse: CoarseFindings = field(default_factory=CoarseFindings)
+    unfinished: UnfinishedFindings = field(default_factory=UnfinishedFindings)
 
     def add(self, other: Findings) -> None:
         """Add the findings of further members."""
@@ -134,6 +136,7 @@ class Findings:
         self.single.add(other.single)
         self.ledger.add(other.ledger)
         self.coarse.add(other.coarse)
+        self.unfinished.add(other.unfinished)
         for name, members in other.limited.items():
             self.limited[name] = [*self.limited.get(name, []), *members]
 
@@ -233,6 +236,9 @@ class StudyRunner:
             SingleFindings() if self.comparison is None else self.comparison.finish(y, failed),
         )
         findings.coarse = coarse_members(study.method, members.y.T, y, failed)
+        if not (study.switches or study.single):  # open contacts and rounded coordinates miss their constraints
+            own_times = study.times[-y.shape[1] :]
+            findings.unfinished = unfinished_members(self.dynamics, study.method, own_times, y, members.p, failed)
         values = self.outputs(members, study.kept_times, y, phases)
         if self.ledgers is not None:
             of_ledgers, findings.ledger = self.ledgers(first, members, failed)
@@ -257,6 +263,7 @@ class StudyRunner:
             findings.bifurcations.note,
             findings.ledger.note,
             findings.coarse.note(self.study.total),
+            findings.unfinished.note(self.study.method),
             findings.single.note(self.study.system.coordinate_names),
             *self.control.notes(findings.limited),
         )

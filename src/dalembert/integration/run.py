@@ -31,7 +31,7 @@ from dalembert.integration.saturation import Saturation, saturation_notes, satur
 from dalembert.integration.singularity_crossing import SingularityCrossing, interpolated_crossing
 from dalembert.integration.start_states import nearest_state, require_start
 from dalembert.integration.state_answer import answer_at
-from dalembert.integration.step_check import first_unreached, projects_fixed_steps
+from dalembert.integration.step_check import first_unreached, projects_fixed_steps, unfinished_projection
 from dalembert.integration.trajectory import Trajectory
 from dalembert.numerics.tolerances import CONSISTENCY_TOLERANCE
 
@@ -73,6 +73,8 @@ def run(
         unreached = first_unreached(dynamics, trajectory.q, trajectory.qd, trajectory.t, p)
         if unreached is not None:
             invalid, path.refusal = unreached
+        elif unfinished := unfinished_projection(dynamics, method, *_rows_of(trajectory, p)):
+            trajectory = replace(trajectory, notes=(*trajectory.notes, unfinished.note(method)))
     if invalid is not None:
         # all steps are valid, but the state at a requested time between them is not
         path = replace(path, t=trajectory.t[: invalid + 1], y=_states(trajectory)[: invalid + 1], finished=False)
@@ -80,6 +82,11 @@ def run(
     if not path.finished:
         raise SimulationError(failure_reason(dynamics, method, path, p, t1), float(path.t[-1]), trajectory)
     return trajectory
+
+
+def _rows_of(trajectory: Trajectory, p: Any) -> tuple[Floats, Floats, Floats]:
+    """Return the states (T, 2n), times and parameters (T, P) of a trajectory."""
+    return _states(trajectory), trajectory.t, np.tile(np.asarray(p, float), (len(trajectory.t), 1))
 
 
 def _with_saturation(trajectory: Trajectory, dynamics: Dynamics, method: Method, path: Path, p: Any) -> Trajectory:

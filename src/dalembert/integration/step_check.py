@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,10 @@ it converges, the residual is below 1e-6 after the two iterations of the default
 order of one."""
 
 
+UNFINISHED = 1e-6
+"""Residual, relative to the terms of its constraint, above which the iterations of projection end before rounding."""
+
+
 def projects_fixed_steps(dynamics: Dynamics, method: Method) -> bool:
     """Return whether a run consists of fixed steps that end in a projection onto constraints at position level."""
     return method.step is not None and method.drift.projections > 0 and "position" in dynamics.levels
@@ -32,6 +36,37 @@ def off_constraints(terms: Terms, q: Any, xp: Any = np) -> Any:
     """
     far = xp.abs(terms.position) > NOT_REACHED * own_size(terms.position, terms.A, q, xp)
     return far & violated(terms.position, terms.A, q, xp=xp)  # where all terms vanish, a residual is rounding
+
+
+class UnfinishedProjection(NamedTuple):
+    """The constraint that projection leaves furthest from rounding, and its largest residual."""
+
+    constraint: str
+    residual: float
+
+    def note(self, method: Method) -> str:
+        """Return a note on the length of the steps."""
+        return (
+            f"Steps of {method.step:g} are so long that projection leaves `{self.constraint}` violated by up to "
+            f"{self.residual:.1e}; choose a shorter `step`, or more iterations than {method.drift.projections} by "
+            f"`da.Projection(iterations=...)`."
+        )
+
+
+def unfinished_projection(
+    dynamics: Dynamics, method: Method, y: Floats, t: Floats, p: Floats
+) -> UnfinishedProjection | None:
+    """Return what fixed steps are too long for, at states y (k, 2n) with times (k,) and parameters (k, P), if any."""
+    if not len(y) or not projects_fixed_steps(dynamics, method) or dynamics.machine_code is None:
+        return None
+    terms, q = terms_of_states(dynamics, y, t, p), y[:, : y.shape[1] // 2]
+    missed = np.abs(terms.position)
+    far = (missed > UNFINISHED * own_size(terms.position, terms.A, q)) & violated(terms.position, terms.A, q)
+    if not far.any():
+        return None
+    residuals = np.where(far, missed, 0.0).max(axis=0)
+    worst = int(np.argmax(residuals))
+    return UnfinishedProjection(dynamics.constraints[worst], float(residuals[worst]))
 
 
 def first_unreached(dynamics: Dynamics, q: Floats, qd: Floats, t: Floats, p: Any) -> tuple[int, str] | None:
