@@ -33,6 +33,7 @@ from dalembert.ensembles.separate_members import AnyStudy
 from dalembert.ensembles.single_precision import SingleFindings
 from dalembert.ensembles.study import BlockResult, Findings
 from dalembert.ensembles.summary import Summary
+from dalembert.ensembles.unfinished_members import UnfinishedFindings
 from dalembert.errors import InputError
 from dalembert.model.digest import digest
 
@@ -234,7 +235,7 @@ def _findings(plain: dict[str, Any]) -> Findings:
     largest = {level: tuple(found) for level, found in starts.pop("largest").items()}
     times = {int(member): found for member, found in bifurcations["times"]}
     noted, single = plain.pop("member_notes", {}), plain.pop("single", {})
-    ledger, coarse = plain.pop("ledger", {}), plain.pop("coarse", {})
+    ledger, coarse, unfinished = (plain.pop(key, {}) for key in ("ledger", "coarse", "unfinished"))
     ledger |= {"open": {int(member): note for member, note in ledger.get("open", {}).items()}}
     return Findings(
         **plain,
@@ -244,4 +245,5 @@ def _findings(plain: dict[str, Any]) -> Findings:
         single=SingleFindings(**single),
         ledger=LedgerFindings(**ledger),
         coarse=CoarseFindings(**coarse),
+        unfinished=UnfinishedFindings(**unfinished),
     )

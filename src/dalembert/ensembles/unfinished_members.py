@@ -19,18 +19,19 @@ MOST_SAMPLED = 64
 
 @dataclass
 class UnfinishedFindings:
-    """The constraint that projection leaves furthest from rounding among the sampled members; None without any."""
+    """The constraint that projection leaves furthest from rounding among the sampled members, and its residual."""
 
-    worst: UnfinishedProjection | None = None
+    constraint: str = ""
+    residual: float = 0.0
 
     def add(self, other: UnfinishedFindings) -> None:
         """Add the findings of further members."""
-        found = [own for own in (self.worst, other.worst) if own is not None]
-        self.worst = max(found, key=lambda own: own.residual, default=None)
+        if other.residual > self.residual:
+            self.constraint, self.residual = other.constraint, other.residual
 
     def note(self, method: Method) -> str:
         """Return a note on the length of the steps; empty if projection ends at rounding."""
-        return "" if self.worst is None else self.worst.note(method)
+        return UnfinishedProjection(self.constraint, self.residual).note(method) if self.residual else ""
 
 
 def unfinished_members(
@@ -42,4 +43,5 @@ def unfinished_members(
         return UnfinishedFindings()
     sample = done[np.unique(np.linspace(0, len(done) - 1, MOST_SAMPLED).astype(int))]
     states, values = y[sample].reshape(-1, y.shape[2]), np.repeat(p[:, sample].T, len(times), axis=0)
-    return UnfinishedFindings(unfinished_projection(dynamics, method, states, np.tile(times, len(sample)), values))
+    found = unfinished_projection(dynamics, method, states, np.tile(times, len(sample)), values)
+    return UnfinishedFindings() if found is None else UnfinishedFindings(*found)
