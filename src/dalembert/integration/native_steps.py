@@ -194,12 +194,20 @@ def shortest_multipliers(A: Floats) -> Floats:
     lengths = np.linalg.norm(A, axis=-1, keepdims=True)
     lengths[lengths == 0] = 1.0
     # of rows of equal length, since the unit of a constraint must not decide whether it counts
-    left, sizes, right = np.linalg.svd(A / lengths, full_matrices=False)
-    counts = sizes > RANK_TOLERANCE * sizes[..., :1]
-    some = np.where(counts, 1 / np.where(counts, sizes, 1.0), 0.0)[..., None, :] * left / lengths @ right
-    # λ of other lengths along the directions that cause no force
-    shares = np.where(counts[..., None, :], left, 0.0)
-    idle = np.eye(A.shape[-2]) - shares @ np.swapaxes(shares, -1, -2)
+    left, sizes, right = np.linalg.svd(A / lengths)
+    ranks, found = (sizes > RANK_TOLERANCE * sizes[:, :1]).sum(axis=1), np.empty_like(A)
+    for rank in np.unique(ranks):  # states of one rank have bases of one shape
+        at = ranks == rank
+        some = left[at, :, :rank] / sizes[at, None, :rank] / lengths[at] @ right[at, :rank]
+        found[at] = _shortened(some, left[at, :, rank:], lengths[at])
+    return found
+
+
+def _shortened(some: Floats, idle: Floats, lengths: Floats) -> Floats:
+    """Return matrices ``some`` less their part along the multipliers that cause no force.
+
+    ``idle`` (k, m, m - rank) are orthonormal bases of such multipliers of rows of equal length.
+    """
     # in units of λ, rounding of a short row would be large
     determined = np.linalg.norm(idle, axis=-1, keepdims=True) < UNIQUE_SHARE
     idle = np.where(determined, 0.0, idle) / lengths
@@ -207,7 +215,7 @@ def shortest_multipliers(A: Floats) -> Floats:
     # twice: the first time leaves rounding of the λ of a short row, which is large beside those of long rows
     for _ in range(2):
         some = some - idle @ (without @ np.where(determined, 0.0, some))
-    return np.asarray(some, float)
+    return some
 
 
 @lru_cache(maxsize=64)
