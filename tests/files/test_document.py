@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+import sympy as sp
 from typer.testing import CliRunner
 
 import dalembert as da
@@ -102,3 +103,13 @@ def test_the_schema_refuses_mistakes(old, new):
 def test_the_schema_in_the_package_is_the_current_one():
     shipped = files("dalembert.files").joinpath("schema.json").read_text(encoding="utf-8")
     assert shipped == schema_text(), "write the text of dalembert.files.json_schema.schema_text() to schema.json"
+
+
+def test_a_condition_that_chooses_between_conditions_is_saved(tmp_path: Path) -> None:
+    x = da.coordinates("x")
+    choice = sp.ITE(x > 1, x < 2, x > -1)
+    system = da.System((x,), [[1]], (sp.Piecewise((1, choice), (0, True)),))
+    system.save(tmp_path / "choice.toml")
+    (loaded,) = da.load(tmp_path / "choice.toml").system.applied_force
+    for place in (-2, -0.5, 0.5, 1.5, 2.5):
+        assert loaded.subs(x, place) == system.applied_force[0].subs(x, place)

@@ -201,6 +201,11 @@ def _heaviside(e: Any) -> Written:
     return f"heaviside({', '.join(_written(a)[0] for a in arguments)})", _ATOM
 
 
+def _without_choice(condition: Any, first: Any, second: Any) -> Any:
+    """Return a condition that is one of two others, as SymPy makes of conditions with ``Piecewise`` in them."""
+    return sp.Or(sp.And(condition, first), sp.And(sp.Not(condition), second))
+
+
 def _joined(word: str, strength: int) -> Callable[[Any], Written]:
     return lambda e: (f" {word} ".join(_at_least(part, strength + 1) for part in e.args), strength)
 
@@ -223,6 +228,7 @@ _RULES: tuple[tuple[Any, Callable[[Any], Written]], ...] = (
     (tuple(_SIGNS), _comparison),
     (sp.And, _joined("and", _AND)),
     (sp.Or, _joined("or", _OR)),
+    (sp.ITE, lambda e: _written(_without_choice(*e.args))),
     (sp.Not, lambda e: (f"not {_at_least(e.args[0], _NOT)}", _NOT)),
     (type(sp.true), lambda e: ("true", _ATOM)),
     (type(sp.false), lambda e: ("false", _ATOM)),
