@@ -21,7 +21,7 @@ from dalembert.model.expression_work import (
 
 @dataclass
 class Budget:
-    """What further entries may take: the work and the parts of expressions, derivatives, and elements of index sets."""
+    """Limits for further entries: the work and the parts of expressions, derivatives, and elements of index sets."""
 
     work: int = MOST_WORK_OF_FILE
     parts: int = MOST_PARTS_OF_FILE
